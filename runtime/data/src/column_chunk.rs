@@ -58,9 +58,10 @@ pub(crate) struct TextChunk {
 /// Rows of the current page.
 #[derive(Default)]
 struct PageRows {
-    /// 0 for a null, 1 for another row.
-    levels: Vec<u32>,
+    n_rows: usize,
     n_nulls: usize,
+    /// 0 for a null, 1 for another row; empty before the first null.
+    levels: Vec<u32>,
     /// Keys of the rows that are not null.
     keys: Vec<u32>,
     /// Lengths and texts of these rows, if the page has no keys.
@@ -80,20 +81,63 @@ struct ChunkSizes {
 
 /// Smallest and largest text.
 #[derive(Default)]
-struct TextRange(Option<[Vec<u8>; 2]>);
+struct TextRange {
+    texts: Option<[Vec<u8>; 2]>,
+    /// Their first bytes, of which most texts between them are, too.
+    starts: Range<u64>,
+}
 
 impl TextRange {
+    #[inline]
     fn add(&mut self, text: &[u8]) {
-        match &mut self.0 {
-            None => self.0 = Some([text.to_vec(), text.to_vec()]),
-            Some([least, _]) if text < least.as_slice() => *least = text.to_vec(),
-            Some([_, most]) if text > most.as_slice() => *most = text.to_vec(),
-            Some(_) => {}
+        let start = text_start(text);
+        if start <= self.starts.start || start >= self.starts.end {
+            self.compare(text);
         }
     }
 
+    #[inline(never)]
+    fn compare(&mut self, text: &[u8]) {
+        let [least, most] = self.texts.get_or_insert_with(|| [text.to_vec(), text.to_vec()]);
+        if text < least.as_slice() {
+            *least = text.to_vec();
+        } else if text > most.as_slice() {
+            *most = text.to_vec();
+        }
+        self.starts = text_start(least)..text_start(most);
+    }
+
     fn join(&mut self, other: &Self) {
-        other.0.iter().flatten().for_each(|text| self.add(text));
+        other.texts.iter().flatten().for_each(|text| self.add(text));
+    }
+}
+
+/// First bytes of a text as a number. Smaller numbers are starts of smaller texts.
+#[inline]
+fn text_start(text: &[u8]) -> u64 {
+    let short = || {
+        let mut start = [0; 8];
+        start[..text.len()].copy_from_slice(text);
+        start
+    };
+    u64::from_be_bytes(text.first_chunk().copied().unwrap_or_else(short))
+}
+
+impl PageRows {
+    /// Counts rows that were appended.
+    fn push_levels(&mut self, rows: Range<usize>, nulls: Option<&NullBuffer>) {
+        let n_before = self.n_rows;
+        self.n_rows += rows.len();
+        let nulls = nulls.map(|nulls| nulls.slice(rows.start, rows.len())).filter(|nulls| nulls.null_count() > 0);
+        match nulls {
+            None if self.n_nulls == 0 => {}
+            None => self.levels.resize(self.n_rows, 1),
+            Some(nulls) => {
+                self.n_nulls += nulls.null_count();
+                self.levels.resize(n_before, 1);
+                self.levels.extend(nulls.iter().map(u32::from));
+            }
+        }
     }
 }
 
@@ -203,10 +247,10 @@ impl TextChunk {
     ) -> Result<()> {
         let mut first = 0;
         while first < n_rows {
-            let last = n_rows.min(first + PAGE_ROWS - self.page.levels.len());
+            let last = n_rows.min(first + PAGE_ROWS - self.page.n_rows);
             first = self.push_rows(first..last, nulls, &key, texts);
             let is_large = self.dictionary.as_ref().is_some_and(|texts| texts.n_bytes() > MAX_DICTIONARY);
-            if self.page.levels.len() >= PAGE_ROWS || self.page.plain.len() >= PAGE_BYTES || is_large {
+            if self.page.n_rows >= PAGE_ROWS || self.page.plain.len() >= PAGE_BYTES || is_large {
                 self.finish_page()?;
             }
             if is_large {
@@ -226,53 +270,45 @@ impl TextChunk {
     ) -> usize {
         let Self { page, keys_of_batch, dictionary, .. } = self;
         let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
-        let mut next = rows.start;
-        for row in rows {
-            next = row + 1;
-            let is_null = nulls.is_some_and(|nulls| nulls.is_null(row));
-            page.levels.push(u32::from(!is_null));
-            if is_null {
-                page.n_nulls += 1;
-                continue;
-            }
-            let key = key(row);
-            match dictionary {
-                Some(dictionary) => {
-                    let Some(known) = keys_of_batch.get_mut(key) else { continue };
-                    if *known == UNKNOWN {
-                        *known = dictionary.key(texts.value(key).as_bytes()) as u32;
-                        if dictionary.n_bytes() > MAX_DICTIONARY {
-                            page.keys.push(*known);
-                            break;
-                        }
-                    }
-                    page.keys.push(*known);
+        let mut others = rows.clone().filter(|row| nulls.is_none_or(|nulls| nulls.is_valid(*row)));
+        let last = match dictionary {
+            Some(dictionary) => others.find(|row| {
+                let key = key(*row);
+                let Some(known) = keys_of_batch.get_mut(key) else { return false };
+                let is_new = *known == UNKNOWN;
+                if is_new {
+                    *known = dictionary.key(texts.value(key).as_bytes()) as u32;
                 }
-                None => {
-                    let text = texts.value(key).as_bytes();
-                    page.plain.extend_from_slice(&(text.len() as u32).to_le_bytes());
-                    page.plain.extend_from_slice(text);
-                    page.range.add(text);
-                    if page.plain.len() >= PAGE_BYTES {
-                        break;
-                    }
-                }
-            }
-        }
-        next
+                page.keys.push(*known);
+                is_new && dictionary.n_bytes() > MAX_DICTIONARY
+            }),
+            None => others.find(|row| {
+                let text = texts.value(key(*row)).as_bytes();
+                page.plain.extend_from_slice(&(text.len() as u32).to_le_bytes());
+                page.plain.extend_from_slice(text);
+                page.range.add(text);
+                page.plain.len() >= PAGE_BYTES
+            }),
+        };
+        let end = last.map_or(rows.end, |row| row + 1);
+        page.push_levels(rows.start..end, nulls);
+        end
     }
 
     /// Writes the current page.
     fn finish_page(&mut self) -> Result<()> {
         let Self { page, dictionary, sizes, range, .. } = self;
-        let n_rows = page.levels.len();
+        let n_rows = page.n_rows;
         if n_rows == 0 {
             return Ok(());
         }
         let mut body = Vec::new();
         if self.column.max_def_level() > 0 {
             body.extend_from_slice(&[0; 4]);
-            push_runs(&page.levels, 1, &mut body);
+            match page.n_nulls {
+                0 => push_run(1, n_rows, 1, &mut body),
+                _ => push_runs(&page.levels, 1, &mut body),
+            }
             let len = body.len() as u32 - 4;
             body[..4].copy_from_slice(&len.to_le_bytes());
         } else if page.n_nulls > 0 {
@@ -317,14 +353,14 @@ impl TextChunk {
         self.offsets.append_row_count(n_rows as i64);
         self.offsets.append_offset_and_size(written.offset as i64, written.compressed_size as i32);
         if self.is_indexed {
-            let is_null = page.range.0.is_none();
-            let [least, most] = page.range.0.take().unwrap_or_default();
+            let is_null = page.range.texts.is_none();
+            let [least, most] = page.range.texts.take().unwrap_or_default();
             self.index.append(is_null, least, most, page.n_nulls as i64, None);
         }
         page.levels.clear();
         page.keys.clear();
         page.plain.clear();
-        (page.n_nulls, page.range) = (0, TextRange::default());
+        (page.n_rows, page.n_nulls, page.range) = (0, 0, TextRange::default());
         Ok(())
     }
 
@@ -359,7 +395,7 @@ impl TextChunk {
             all.write_all(&bytes)?;
             bytes = all.into_inner()?;
         }
-        let [least, most] = match range.0 {
+        let [least, most] = match range.texts {
             Some(range) => range.map(|text| Some(ByteArray::from(text))),
             None => [None, None],
         };
@@ -404,13 +440,18 @@ fn push_runs(numbers: &[u32], width: u32, out: &mut Vec<u8>) {
             continue;
         }
         push_packed(&numbers[packed..at], width, out);
-        push_varint((run as u64) << 1, out);
-        let n_bytes = width.div_ceil(8) as usize;
-        out.extend_from_slice(&numbers[at].to_le_bytes()[..n_bytes]);
+        push_run(numbers[at], run, width, out);
         at += run;
         packed = at;
     }
     push_packed(&numbers[packed..], width, out);
+}
+
+/// Appends a number that occurs `n` times.
+fn push_run(number: u32, n: usize, width: u32, out: &mut Vec<u8>) {
+    push_varint((n as u64) << 1, out);
+    let n_bytes = width.div_ceil(8) as usize;
+    out.extend_from_slice(&number.to_le_bytes()[..n_bytes]);
 }
 
 /// Appends numbers as groups of eight; the last group is filled with zeros.
