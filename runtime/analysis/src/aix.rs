@@ -28,8 +28,17 @@ struct LogState {
     system: TraceState,
     /// Number of CPUs that its header has declared.
     n_declared: u64,
-    /// Time of the last event; 0 before the first one.
+    /// Time of the last event; 0 before the first one. On a CPU with a later event it is that event's time.
     last: u64,
+    /// Index of the last event's CPU.
+    last_cpu: Option<usize>,
+}
+
+impl LogState {
+    /// Time of the last event on its CPU's clock, which never goes back.
+    fn last_time(&self, machine: &Machine) -> u64 {
+        self.last_cpu.map_or(self.last, |at| machine.time_at(at, self.last))
+    }
 }
 
 /// State of an analysis of AIX logs.
@@ -149,19 +158,24 @@ impl Analyser<'_> {
             let log = match logs.next()? {
                 Some(LogItem::Event(timed)) => {
                     if timed.time.elapsed_ns > until {
+                        // The loss that a later mark reports begins before it.
+                        if self.rules.is_loss(timed.event.id) {
+                            let begin = self.logs[timed.log].last_time(&self.machine);
+                            self.machine.begin_loss(timed.log, begin);
+                        }
                         self.stopped = true;
                         return Ok(());
                     }
                     let cpu = self.push(&timed);
                     observe(self, &timed, cpu);
                     self.n_events += 1;
-                    Some((timed.log, timed.time.elapsed_ns))
+                    Some(timed.log)
                 }
                 Some(LogItem::Notice { log, notice }) => {
                     self.n_damaged += u64::from(notice.damage);
                     // A base file lists its CPU files. A missing CPU file is damage, but the other CPUs have lost nothing.
                     if notice.damage && !self.is_base(log) {
-                        let begin = self.logs[log].last;
+                        let begin = self.logs[log].last_time(&self.machine);
                         self.machine.begin_loss(log, begin);
                     }
                     monitor.notice(&notice);
@@ -170,8 +184,9 @@ impl Analyser<'_> {
                 Some(LogItem::Passed) => None,
                 None => return Ok(()),
             };
-            if let Some((log, now)) = log {
+            if let Some(log) = log {
                 if n_logs > 1 && !self.is_base(log) {
+                    let now = self.logs[log].last_time(&self.machine);
                     self.look_ahead(logs, log, now)?;
                 }
                 if self.n_events.is_multiple_of(PROGRESS_EVERY) {
@@ -217,7 +232,8 @@ impl Analyser<'_> {
             return self.push_common(timed);
         }
         self.machine.note_event(now);
-        self.logs[log].last = now;
+        let log = &mut self.logs[log];
+        (log.last, log.last_cpu) = (now.max(log.last_time(&self.machine)), None);
         self.push_header(timed);
         EventCpu::None
     }
@@ -236,20 +252,24 @@ impl Analyser<'_> {
             let copy = *timed;
             return self.push_ruled(&copy);
         }
-        logs[log].last = now;
+        let log_state = &mut logs[log];
+        log_state.last = now;
         if machine.has_gap() {
             end_gap(machine, log, id, now);
         }
         let Some(rule) = rule else {
-            let Some(at) = cpu_of(machine, cpu, tid, now) else { return EventCpu::None };
+            log_state.last_cpu = cpu_of(machine, cpu, tid, now);
+            let Some(at) = log_state.last_cpu else { return EventCpu::None };
             machine.pass_unchanged(at, tid, now);
             return EventCpu::At(at);
         };
         let cpu = cpu.or_else(|| rule.cpu.read(bytes));
         if matches!(rule.action, PreparedAction::Dispatch { .. }) {
-            return EventCpu::of(apply_dispatch(machine, rule, &PreparedHook { bytes, tid, cpu, now }));
+            log_state.last_cpu = apply_dispatch(machine, rule, &PreparedHook { bytes, tid, cpu, now });
+            return EventCpu::of(log_state.last_cpu);
         }
         let at = cpu_of(machine, cpu, tid, now);
+        log_state.last_cpu = at;
         if let Some(at) = at {
             let is_done = match rule.action {
                 PreparedAction::Enter { class, .. } if !machine.keeps_calls() => {
@@ -295,11 +315,15 @@ impl Analyser<'_> {
     #[inline(never)]
     fn push_ruled(&mut self, timed: &TimedEvent<'_>) -> EventCpu {
         let (event, now, log) = (&timed.event, timed.time.elapsed_ns, timed.log);
-        let last = std::mem::replace(&mut self.logs[log].last, now);
-        let Self { machine, rules, names, .. } = self;
+        let Self { machine, rules, names, logs, .. } = self;
+        let log_state = &mut logs[log];
         let ruled = rules.ruled(event);
         let traits = ruled.traits();
         if traits.is_mark {
+            let last = log_state.last_time(machine);
+            let at = traits.cpu.and_then(|cpu| machine.index_of_cpu(cpu));
+            let now = at.map_or(now, |at| machine.time_at(at, now));
+            (log_state.last, log_state.last_cpu) = (now, at);
             return push_mark(machine, &ruled, log, last, now);
         }
         if machine.has_gap() {
@@ -309,6 +333,8 @@ impl Analyser<'_> {
             None if traits.is_dispatch => machine.cpu_of_dispatch(),
             cpu => cpu_of(machine, cpu, event.tid, now),
         };
+        (log_state.last, log_state.last_cpu) = (now, at);
+        let now = at.map_or(now, |at| machine.time_at(at, now));
         if let Some(at) = at.filter(|_| !traits.is_dispatch) {
             machine.evidence(at, event.tid, now, traits.is_resume);
         }
@@ -428,6 +454,7 @@ fn apply_dispatch(machine: &mut Machine, rule: &PreparedRule, hook: &PreparedHoo
         Some(cpu) => machine.cpu(cpu, now),
         None => machine.cpu_of_dispatch(),
     };
+    let now = at.map_or(now, |at| machine.time_at(at, now));
     let priority = if machine.reads_priorities() { priority.read(bytes) } else { None };
     let slot = match pid.read(bytes) {
         Some(pid) => machine.attach_dispatched(tid, pid),
@@ -452,6 +479,7 @@ fn apply_prepared(
     names: &Names<'_>,
 ) {
     let PreparedHook { bytes, tid, now, .. } = *hook;
+    let now = at.map_or(now, |at| machine.time_at(at, now));
     if let Some(at) = at {
         machine.evidence(at, tid, now, matches!(rule.action, PreparedAction::Reset { resume: true }));
     }

@@ -163,6 +163,12 @@ impl EventCpu {
         at.map_or(Self::None, Self::At)
     }
 
+    /// Time of an event on this CPU's clock, which never goes back.
+    fn time(self, timed: &TimedEvent<'_>, machine: &Machine) -> u64 {
+        let now = timed.time.elapsed_ns;
+        self.index(machine).map_or(now, |at| machine.time_at(at, now))
+    }
+
     /// Index of the CPU in the machine, if the trace has shown it.
     fn index(self, machine: &Machine) -> Option<usize> {
         match self {

@@ -134,14 +134,20 @@ pub fn analyse(
         let mut take = |record: &KevRecord<'_>| {
             let ns = record.cycles().and_then(|cycles| header.ns(cycles));
             let now = ns.map(|ns| ns.saturating_sub(*analyser.start.get_or_insert(ns)));
-            stopped = stopped || options.until.is_some_and(|until| now.is_some_and(|now| now > until));
             if stopped {
                 return;
             }
+            if let (Some(until), Some(time)) = (options.until, now)
+                && time > until
+            {
+                stopped = true;
+                return analyser.stop(record, now, until);
+            }
             n_records += 1;
-            if let (Some(at), Some(now)) = (analyser.push(record, now), now)
+            if let (Some(at), Some(_)) = (analyser.push(record, now), now)
                 && let Some(observer) = &mut observer
             {
+                let now = analyser.machine.current;
                 observer.record(record, now, &mut analyser.machine, at, &analyser.rules);
             }
         };
@@ -223,7 +229,11 @@ impl Analyser<'_> {
         let at = self.machine.cpu(record.cpu.into(), now.unwrap_or(0))?;
         // A record without a time still changes states.
         let is_timed = now.is_some();
-        let now = now.unwrap_or_else(|| self.machine.last_event(at));
+        let now = match now {
+            Some(now) => self.machine.record_time(at, now),
+            None => self.machine.last_event(at),
+        };
+        self.last = if is_timed { now } else { time };
         self.machine.current = now;
         self.machine.pass(at, now);
         match class {
@@ -267,29 +277,54 @@ impl Analyser<'_> {
             }
             return;
         }
-        let missed_buffers = match (record.event, self.word(record, 0)) {
-            (control::BUFFER, Some(word)) => {
-                let number = word % BUFFER_NUMBERS;
-                let Some(last) = self.last_buffer.replace(number) else { return };
-                let n_lost = number.wrapping_sub(last).wrapping_sub(1) % BUFFER_NUMBERS;
-                if n_lost == 0 {
-                    return;
-                }
-                Some(n_lost.into())
+        let previous = self.last_buffer;
+        if record.event == control::BUFFER {
+            self.last_buffer = self.buffer_number(record).or(previous);
+        }
+        let Some(missed_buffers) = self.reported_loss(record, previous) else {
+            let is_other = record.event != control::BUFFER || self.word(record, 0).is_none();
+            if is_other && self.machine.is_losing(0) {
+                self.machine.end_loss(0, mark, Missed::default());
             }
-            (control::DROPPED, _) => None,
-            _ => {
-                if self.machine.is_losing(0) {
-                    self.machine.end_loss(0, mark, Missed::default());
-                }
-                return;
-            }
+            return;
         };
         self.machine.note_mark();
         let name = if record.event == control::BUFFER { "lost" } else { "dropped" };
         self.machine.note_mark_at(Some(record.cpu.into()), name, missed_buffers, mark);
         self.machine.begin_loss(0, self.last);
         self.loss = Some(PendingLoss { cpu: record.cpu, mark, missed_events: None, missed_buffers });
+    }
+
+    /// Number of the buffer that a BUFFER record begins.
+    fn buffer_number(&self, record: &KevRecord<'_>) -> Option<u32> {
+        Some(self.word(record, 0)? % BUFFER_NUMBERS)
+    }
+
+    /// Number of lost buffers, if known, if a control record reports a loss. `previous` is the last buffer's number.
+    fn reported_loss(&self, record: &KevRecord<'_>, previous: Option<u32>) -> Option<Option<u64>> {
+        match record.event {
+            control::BUFFER => {
+                let n_lost = self.buffer_number(record)?.wrapping_sub(previous?).wrapping_sub(1) % BUFFER_NUMBERS;
+                (n_lost > 0).then_some(Some(n_lost.into()))
+            }
+            control::DROPPED => Some(None),
+            _ => None,
+        }
+    }
+
+    /// Handles the first record after the end of the span. It may report a loss that began before, or end one.
+    #[cold]
+    fn stop(&mut self, record: &KevRecord<'_>, now: Option<u64>, until: u64) {
+        self.end_loss(Some(record), now.map(|now| now.min(until)));
+        let has_rules = self.rules.has(record.meant_class(), record.event);
+        let is_loss = if has_rules {
+            matches!(self.mark_of(record), Some(Mark::Lost(_)))
+        } else {
+            record.meant_class() == classes::CONTROL && self.reported_loss(record, self.last_buffer).is_some()
+        };
+        if is_loss {
+            self.machine.begin_loss(0, self.last);
+        }
     }
 
     /// Ends a reported loss. If the next record, at `now`, is a TIME of the same CPU, tracing resumed then; otherwise it

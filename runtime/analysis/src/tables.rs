@@ -319,7 +319,7 @@ fn processes(categories: &Categories<'_>, system: System) -> Section {
         let mut row = vec![pid, generation, name, n.into(), values.iter().sum::<u128>().into()];
         row.extend(values.into_iter().map(Value::from));
         if system == System::Qnx {
-            row.push(known.map(|(_, process)| process.running).into());
+            row.push(known.map(|(_, process)| process.running.ns()).into());
             row.push(running_sum.into());
         }
         section.rows.push(row);
@@ -386,7 +386,7 @@ fn calls(totals: &Totals, has_addresses: bool) -> Section {
         let class = totals.modes[call.class].name.as_str();
         let mut row = vec![Value::from(class), call.label().map_or(Value::Null, Value::Text)];
         row.extend(call_times(totals, &call.cpu, &call.elapsed));
-        row.push(Value::Counts(call.errors.clone()));
+        row.push(Value::Counts(call.errors.as_deref().cloned().unwrap_or_default()));
         row.extend(counts.map(Value::from));
         if has_addresses {
             row.push(call.address.map_or(Value::Null, hex));

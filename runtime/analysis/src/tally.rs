@@ -5,8 +5,9 @@
 pub struct Tally {
     pub n: u64,
     pub total: u128,
-    pub min: u128,
-    pub max: u128,
+    /// Smallest and largest value, at most `u64::MAX`: a table may have 65,536 rows with two tallies each.
+    pub min: u64,
+    pub max: u64,
 }
 
 /// Number and lengths of the periods that a thread spent in a state.
@@ -15,8 +16,9 @@ pub type StateCounts = Tally;
 impl Tally {
     /// Adds a value.
     pub fn add(&mut self, value: u128) {
-        self.min = if self.n == 0 { value } else { self.min.min(value) };
-        self.max = self.max.max(value);
+        let bounded = u64::try_from(value).unwrap_or(u64::MAX);
+        self.min = if self.n == 0 { bounded } else { self.min.min(bounded) };
+        self.max = self.max.max(bounded);
         self.n += 1;
         self.total += value;
     }
@@ -38,6 +40,6 @@ impl Tally {
 
     /// Minimum, mean (rounded down) and maximum; `None` if there are no values.
     pub fn spread(&self) -> Option<[u128; 3]> {
-        (self.n > 0).then(|| [self.min, self.total / u128::from(self.n), self.max])
+        (self.n > 0).then(|| [self.min.into(), self.total / u128::from(self.n), self.max.into()])
     }
 }

@@ -17,7 +17,8 @@ pub struct CallCounts {
     pub address: Option<u64>,
     pub cpu: Tally,
     pub elapsed: Tally,
-    pub errors: BTreeMap<u64, u64>,
+    /// Number of calls per error; `None` if no call failed, so that most rows are small.
+    pub errors: Option<Box<BTreeMap<u64, u64>>>,
     pub n_interrupted: u64,
     pub n_begun_before: u64,
     pub n_pending: u64,

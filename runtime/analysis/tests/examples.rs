@@ -80,6 +80,50 @@ fn a_thread_without_charged_time_has_no_cpus() {
 }
 
 #[test]
+fn times_that_go_back_are_those_of_the_cpus_last_event() {
+    let hooks = [
+        dispatch(0, 0x106, 0, 100, 11),
+        dispatch(1000, 0x106, 0, 100, 12),
+        dispatch(400, 0x106, 0, 100, 11),
+        dispatch(1500, 0x106, 0, 100, 12),
+        call(2000, 0x101, 12, "a"),
+        call(1700, 0x104, 12, "a"),
+        call(1600, 0x101, 12, "b"),
+        call(2300, 0x104, 12, "b"),
+        hook(2200, 0x1A0, 0, 12, &[]),
+        hook(3000, 0x006, 0, 9, &[0, 1]),
+        dispatch(3200, 0x106, 0, 100, 12),
+    ];
+    let of = |bytes| {
+        let summary = summary(bytes, &AnalysisOptions::default());
+        check_conservation(&summary);
+        summary
+    };
+    let summary = of(stream(1, &hooks));
+    check(&summary, "thread", &["tid"], "11", "total_ns=1500 waited_ns=0");
+    check(&summary, "thread", &["tid"], "12", "waited_ns=500");
+    check(&summary, "call", &["call"], "a", "count=1 elapsed_total_ns=0");
+    check(&summary, "call", &["call"], "b", "count=1 cpu_total_ns=300 elapsed_total_ns=300");
+    check(&summary, "cpu", &["cpu"], "0", "lost_ns=700");
+    check(&summary, "gap", &["category"], "lost", "from_ns=2300 to_ns=3000");
+    let records = [
+        record(0, 1, 1, &[0, 0]),
+        record(100, 4, 1, &[7, 1]),
+        record(1000, 2, 11, &[0, 0]),
+        record(600, 2, 128 + 11, &[0, 0]),
+        record(700, 2, 14, &[0, 0]),
+        record(1500, 2, 128 + 14, &[0, 0]),
+        record(800, 4, 2, &[7, 1]),
+        record(2000, 4, 1, &[7, 1]),
+    ];
+    let summary = of(log(1, &records));
+    check(&summary, "call", &["call"], "MSG_SENDV", "count=1 elapsed_total_ns=0");
+    check(&summary, "call", &["call"], "MSG_RECEIVEV", "count=1 cpu_total_ns=500 elapsed_total_ns=500");
+    check(&summary, "thread", &["tid"], "1", "waited_ns=500");
+    check(&summary, "state", &["tid", "state"], "1.RUNNING", "count=2 total_ns=1400");
+}
+
+#[test]
 fn messages_of_qnx() {
     const SEND: u32 = 11;
     const RECEIVE: u32 = 14;
@@ -211,6 +255,62 @@ fn a_process_runs_while_its_thread_does_in_any_order_of_records() {
     ]);
     check(&again, "process", &["pid", "generation"], "7.2", "running_ns=900 running_sum_ns=900");
     check(&again, "thread", &["pid", "generation"], "7.2", "mode_ns=900");
+    // A new process gets the id while a thread of the old one still runs.
+    let reused = of(&[
+        record(100, 4, 1, &[7, 1]),
+        record(300, 4, 128, &[1, 7]),
+        record(400, 4, 1, &[7, 1]),
+        record(1000, 4, 64, &[1, 7]),
+        record(1100, 4, 2, &[7, 1]),
+    ]);
+    check(&reused, "process", &["pid", "generation"], "7.1", "running_ns=900 running_sum_ns=900");
+    // Records of one CPU that come after those of the other one.
+    let late = of(&[
+        record(1000, 4, 1, &[7, 1]),
+        record(1400, 4, 2, &[7, 1]),
+        record(1800, 4, 1, &[7, 1]),
+        record(2000, 4, 2, &[7, 1]),
+        on(1, record(1200, 4, 1, &[7, 2])),
+        on(1, record(1500, 4, 2, &[7, 2])),
+        on(1, record(1600, 4, 1, &[7, 2])),
+        on(1, record(1900, 4, 2, &[7, 2])),
+    ]);
+    check(&late, "process", &["pid"], "7", "running_ns=900 running_sum_ns=1200");
+    // A thread that runs all the time, and many turns of another one.
+    let turns =
+        (0..5000).flat_map(|n| [1, 2].map(|state| on(1, record(200 + 2 * n + u64::from(state), 4, state, &[7, 2]))));
+    let records: Vec<Record> = [record(100, 4, 1, &[7, 1])].into_iter().chain(turns).collect();
+    let long = of(&[&records[..], &[record(11_000, 4, 2, &[7, 1])]].concat());
+    check(&long, "process", &["pid"], "7", "running_ns=10900 running_sum_ns=15900");
+}
+
+#[test]
+fn a_loss_that_outlasts_the_span_is_lost() {
+    let until = |until| AnalysisOptions { until: Some(until), ..AnalysisOptions::default() };
+    let hooks = [
+        dispatch(0, 0x106, 0, 100, 11),
+        hook(1000, 0x1A0, 0, 11, &[]),
+        hook(3000, 0x006, 0, 9, &[0, 1]),
+        dispatch(4000, 0x106, 0, 100, 11),
+    ];
+    let of_hooks = summary(stream(1, &hooks), &until(2000));
+    check(&of_hooks, "cpu", &["cpu"], "0", "mode_ns=1000 lost_ns=1000");
+    let records = [
+        record(0, 1, 1, &[0, 0]),
+        record(0, 1, 2, &[1, 0]),
+        record(100, 4, 1, &[7, 1]),
+        record(1000, 6, 1, &[0, 0]),
+        record(3000, 1, 2, &[3, 0]),
+        record(3000, 1, 1, &[0, 3000]),
+        record(4000, 6, 1, &[0, 0]),
+    ];
+    let of_records = summary(log(1, &records), &until(2000));
+    check(&of_records, "cpu", &["cpu"], "0", "unknown_ns=100 mode_ns=900 lost_ns=1000");
+    // The record of the loss has the time from before it.
+    let early = [&records[..4], &[record(1000, 1, 2, &[3, 0])], &records[5..]].concat();
+    let of_records = summary(log(1, &early), &until(2000));
+    check(&of_records, "cpu", &["cpu"], "0", "unknown_ns=100 mode_ns=900 lost_ns=1000");
+    check(&of_records, "gap", &["category"], "lost", "from_ns=1000 to_ns=2000");
 }
 
 #[test]
@@ -456,6 +556,20 @@ fn strangers_traces_keep_memory_and_time_bounded() {
     check_conservation(&summary(stream(0, &[]), &AnalysisOptions::default()));
     check_conservation(&summary(stream(4, &[]), &AnalysisOptions::default()));
     check_conservation(&summary(log(2, &[]), &AnalysisOptions::default()));
+}
+
+#[test]
+fn interrupts_of_many_cpus_have_a_row_per_handler() {
+    let events = |cpu| {
+        let handlers = (0..65).flat_map(move |handler| {
+            let t = 100 * u64::from(cpu) + handler;
+            [hook(t, 0x102, cpu, 11, &[0x1000 + handler, 3]), hook(t + 1, 0x103, cpu, 11, &[])]
+        });
+        [dispatch(100 * u64::from(cpu), 0x106, cpu, 100, 11)].into_iter().chain(handlers)
+    };
+    let summary = summary(stream(1024, &(0..1024).flat_map(events).collect::<Vec<_>>()), &AnalysisOptions::default());
+    assert_eq!(summary.section("interrupt").unwrap().rows().len(), 65);
+    check(&summary, "interrupt", &["address"], "1040", "count=1024 total_ns=1024");
 }
 
 #[test]

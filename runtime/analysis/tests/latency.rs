@@ -111,6 +111,14 @@ fn pairs_by_a_key() {
 }
 
 #[test]
+fn times_that_go_back_are_those_of_the_cpus_last_event() {
+    let key = |t, id| hook(t, id, 0, 5, &[1]);
+    let hooks = [key(0, 0x1A0), key(2000, 0x1A2), key(1500, 0x1A1), key(1600, 0x1A0), key(2300, 0x1A1)];
+    let (_, found) = measure_bytes(stream(1, &hooks), &by_d1("1A0", "1A1"));
+    assert_eq!(found, [2000, 300]);
+}
+
+#[test]
 fn conditions_and_fields_choose_pairs() {
     let hooks = [
         generic(0, 0x101, 5, 0, b"kread"),

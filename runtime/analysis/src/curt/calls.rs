@@ -119,5 +119,10 @@ impl Report<'_> {
 
 /// Rows of a class.
 pub(super) fn of_class<'s>(section: &'s Section, class: &str) -> impl Iterator<Item = &'s Vec<Value>> {
-    section.rows.iter().filter(move |row| matches!(section.get(row, "class"), Some(Value::Text(own)) if own == class))
+    section.rows.iter().filter(move |row| has_class(section, row, class))
+}
+
+/// True if a row is of a class.
+pub(super) fn has_class(section: &Section, row: &[Value], class: &str) -> bool {
+    matches!(section.get(row, "class"), Some(Value::Text(own)) if own == class)
 }

@@ -1,9 +1,9 @@
 //! Reports of single threads and processes.
 
-use super::calls::of_class;
+use super::calls::{has_class, of_class};
 use super::{ApplicationRow, Report, count, interrupt_label, ms, scaled, text};
 use crate::print::Grid;
-use crate::section::{Column, ColumnKind, Section, Value};
+use crate::section::{Column, ColumnKind, Section, Summary, Value};
 use std::collections::BTreeMap;
 
 /// Classes of calls with a table, and their names.
@@ -14,6 +14,48 @@ const CLASSES: [(&str, &str); 4] =
 const THREAD_IDS: usize = 3;
 /// Number of columns that identify a process.
 const PROCESS_IDS: usize = 2;
+
+/// Rows of a section by the ids of a thread or process. A trace may have 65,536 threads, so that a search of all rows for
+/// each of them would take too long.
+struct OwnRows<'s> {
+    section: Option<&'s Section>,
+    by_ids: BTreeMap<&'s [Value], Vec<&'s Vec<Value>>>,
+}
+
+impl<'s> OwnRows<'s> {
+    fn new(section: Option<&'s Section>, n_ids: usize) -> Self {
+        let mut by_ids: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for row in section.into_iter().flat_map(|section| &section.rows) {
+            by_ids.entry(&row[..n_ids]).or_default().push(row);
+        }
+        Self { section, by_ids }
+    }
+
+    /// Rows that begin with these ids.
+    fn of(&self, ids: &[Value]) -> &[&'s Vec<Value>] {
+        self.by_ids.get(ids).map_or(&[], Vec::as_slice)
+    }
+
+    /// Rows with these ids and a class of calls, with their section.
+    fn of_class(&self, ids: &[Value], class: &str) -> Option<(&'s Section, Vec<&'s Vec<Value>>)> {
+        let section = self.section?;
+        let rows: Vec<_> = self.of(ids).iter().copied().filter(|row| has_class(section, row, class)).collect();
+        (!rows.is_empty()).then_some((section, rows))
+    }
+}
+
+/// Finished and pending calls of threads or processes.
+struct OwnCalls<'s> {
+    finished: OwnRows<'s>,
+    pending: OwnRows<'s>,
+}
+
+impl<'s> OwnCalls<'s> {
+    fn new(summary: &'s Summary, n_ids: usize) -> Self {
+        let own = |name: &str| OwnRows::new(summary.section(name), n_ids);
+        Self { finished: own("thread_call"), pending: own("pending") }
+    }
+}
 
 impl Report<'_> {
     /// Reports that flags ask for.
@@ -30,7 +72,11 @@ impl Report<'_> {
     }
 
     fn threads(&mut self) {
-        let Some(threads) = self.summary.section("thread") else { return };
+        let summary = self.summary;
+        let Some(threads) = summary.section("thread") else { return };
+        let calls = OwnCalls::new(summary, THREAD_IDS);
+        let [dispatches, interrupts] =
+            ["thread_dispatch", "thread_interrupt"].map(|name| OwnRows::new(summary.section(name), THREAD_IDS));
         for row in sorted(threads, "tid") {
             let (tid, pid) = (text(threads, row, "tid"), text(threads, row, "pid"));
             let hex = |name: &str| match threads.get(row, name) {
@@ -43,51 +89,49 @@ impl Report<'_> {
             self.line(&format!("Process Name: {}", text(threads, row, "name")));
             self.line("---------------------");
             self.times(threads, row);
-            self.own_calls(&row[..THREAD_IDS], "Thread", &CLASSES);
+            self.own_calls(&calls, &row[..THREAD_IDS], "Thread", &CLASSES);
             self.line("");
             let (same, known) = (count(threads, row, "affinity_same"), count(threads, row, "affinity_known"));
             let affinity = if known == 0 { String::from("-") } else { scaled(same, known, 6) };
             self.line(&format!("processor affinity: {affinity}"));
-            self.dispatches(row);
+            self.dispatches(&dispatches, row);
             self.line(&format!("total number of dispatches: {}", count(threads, row, "dispatches")));
             let (waited, n) = (count(threads, row, "waited_ns"), count(threads, row, "waits"));
             let mean = if n == 0 { String::from("-") } else { scaled(waited, 1_000_000 * n, 6) };
             self.line(&format!("avg. dispatch wait time (ms): {mean}"));
-            self.own_interrupts(row);
+            self.own_interrupts(&interrupts, row);
         }
     }
 
     fn processes(&mut self) {
-        let (Some(processes), Some(threads)) = (self.summary.section("process"), self.summary.section("thread")) else {
-            return;
-        };
+        let summary = self.summary;
+        let (Some(processes), Some(threads)) = (summary.section("process"), summary.section("thread")) else { return };
+        let (members, calls) = (OwnRows::new(Some(threads), PROCESS_IDS), OwnCalls::new(summary, PROCESS_IDS));
         for row in sorted(processes, "pid") {
             self.line("");
             self.line(&format!("Process Details for Pid: {}", text(processes, row, "pid")));
             self.line(&format!("Process Name: {}", text(processes, row, "name")));
-            let own = own_rows(threads, &row[..PROCESS_IDS]);
+            let own = members.of(&row[..PROCESS_IDS]);
             let tids: Vec<String> = own.iter().map(|row| text(threads, row, "tid")).collect();
             self.line(&format!("{} Tids for this Pid: {}", tids.len(), tids.join(" ")));
             self.line("---------------------");
             self.times(processes, row);
-            self.own_calls(&row[..PROCESS_IDS], "Process", &CLASSES);
+            self.own_calls(&calls, &row[..PROCESS_IDS], "Process", &CLASSES);
         }
     }
 
     /// Pthread calls per thread.
     fn pthreads(&mut self) {
-        let has_calls = self.summary.section("call").is_some_and(|calls| of_class(calls, "PTHREAD").next().is_some());
-        let Some(threads) = self.summary.section("thread").filter(|_| has_calls) else {
+        let summary = self.summary;
+        let has_calls = summary.section("call").is_some_and(|calls| of_class(calls, "PTHREAD").next().is_some());
+        let Some(threads) = summary.section("thread").filter(|_| has_calls) else {
             self.line("");
             return self.line("no pthread events are told of by the context table");
         };
+        let calls = OwnCalls::new(summary, THREAD_IDS);
         for row in sorted(threads, "tid") {
             let ids = &row[..THREAD_IDS];
-            let has_row = |name: &str| {
-                let section = self.summary.section(name);
-                section.is_some_and(|section| of_class(section, "PTHREAD").any(|row| row[..THREAD_IDS] == *ids))
-            };
-            if !has_row("thread_call") && !has_row("pending") {
+            if [&calls.finished, &calls.pending].iter().all(|own| own.of_class(ids, "PTHREAD").is_none()) {
                 continue;
             }
             self.line("");
@@ -95,7 +139,7 @@ impl Report<'_> {
             self.line(&format!("Process Name: {}", text(threads, row, "name")));
             self.line("---------------------");
             self.time("Pthread", count(threads, row, "pthread_ns"));
-            self.own_calls(ids, "Thread", &CLASSES[3..]);
+            self.own_calls(&calls, ids, "Thread", &CLASSES[3..]);
         }
     }
 
@@ -125,10 +169,9 @@ impl Report<'_> {
     }
 
     /// Calls of a thread or process, their errors, and the calls that have not returned.
-    fn own_calls(&mut self, ids: &[Value], owner: &str, classes: &[(&str, &str)]) {
+    fn own_calls(&mut self, own_calls: &OwnCalls<'_>, ids: &[Value], owner: &str, classes: &[(&str, &str)]) {
         for (class, name) in classes {
-            let calls = self.summary.section("thread_call");
-            let own = calls.map(|calls| merged(calls, of_class(calls, class), ids)).filter(|own| !own.rows.is_empty());
+            let own = own_calls.finished.of_class(ids, class).map(|(calls, rows)| merged(calls, rows));
             if let Some(calls) = &own {
                 self.heading(&format!("{owner} {name} Summary"));
                 let finished: Vec<_> = calls.rows.iter().filter(|row| count(calls, row, "count") > 0).collect();
@@ -143,9 +186,7 @@ impl Report<'_> {
                     self.error_lines(&errors, "System Calls");
                 }
             }
-            let Some(pending) = self.summary.section("pending") else { continue };
-            let rows: Vec<_> = of_class(pending, class).filter(|row| row.starts_with(ids)).collect();
-            if !rows.is_empty() {
+            if let Some((pending, rows)) = own_calls.pending.of_class(ids, class) {
                 self.heading(&format!("Pending {name}s Summary"));
                 self.pending_table(pending, &rows, false);
             }
@@ -153,12 +194,8 @@ impl Report<'_> {
     }
 
     /// Dispatches of a thread by CPU.
-    fn dispatches(&mut self, row: &[Value]) {
-        let Some(section) = self.summary.section("thread_dispatch") else { return };
-        let own = own_rows(section, &row[..THREAD_IDS]);
-        if own.is_empty() {
-            return;
-        }
+    fn dispatches(&mut self, dispatches: &OwnRows<'_>, row: &[Value]) {
+        let (Some(section), own @ [_, ..]) = (dispatches.section, dispatches.of(&row[..THREAD_IDS])) else { return };
         self.line("");
         self.line("Dispatch Histogram for thread (CPUid : times_dispatched).");
         for row in own {
@@ -168,9 +205,9 @@ impl Report<'_> {
     }
 
     /// Interrupts by type that occurred while a thread ran.
-    fn own_interrupts(&mut self, row: &[Value]) {
-        let Some(section) = self.summary.section("thread_interrupt") else { return };
-        let own = own_rows(section, &row[..THREAD_IDS]);
+    fn own_interrupts(&mut self, interrupts: &OwnRows<'_>, row: &[Value]) {
+        let Some(section) = interrupts.section else { return };
+        let own = interrupts.of(&row[..THREAD_IDS]);
         self.heading("Data on Interrupts that Occurred while Thread was Running");
         let mut grid = Grid::new(2);
         super::head(&mut grid, &["Type of Interrupt", "Count"]);
@@ -197,15 +234,10 @@ fn sorted<'s>(section: &'s Section, id: &str) -> Vec<&'s Vec<Value>> {
     rows
 }
 
-/// Rows that begin with the ids of a thread or process.
-fn own_rows<'s>(section: &'s Section, ids: &[Value]) -> Vec<&'s Vec<Value>> {
-    section.rows.iter().filter(|row| row.starts_with(ids)).collect()
-}
-
 /// Calls of a thread or process, each name once.
-fn merged<'s>(calls: &'s Section, rows: impl Iterator<Item = &'s Vec<Value>>, ids: &[Value]) -> Section {
+fn merged(calls: &Section, rows: Vec<&Vec<Value>>) -> Section {
     let mut by_name: BTreeMap<&[Value], Vec<Value>> = BTreeMap::new();
-    for row in rows.filter(|row| row.starts_with(ids)) {
+    for row in rows {
         // Class, name and address.
         let name = &row[THREAD_IDS..THREAD_IDS + 3];
         match by_name.get_mut(name) {

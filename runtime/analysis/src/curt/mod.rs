@@ -360,17 +360,22 @@ impl Report<'_> {
         }
         let label = |row: &[Value]| interrupt_label(section, row);
         let mut sums: Vec<(String, [u128; 4])> = Vec::new();
+        let mut place_of: HashMap<String, usize> = HashMap::new();
         for row in &rows {
             let [n, total, min, max] = ["count", "total_ns", "min_ns", "max_ns"].map(|name| count(section, row, name));
             let total = total - count(section, row, "unfinished_ns").min(total);
             let label = label(row);
-            match sums.iter_mut().find(|(known, _)| *known == label) {
-                Some((_, sum)) => {
+            match place_of.get(&label) {
+                Some(place) => {
+                    let sum = &mut sums[*place].1;
                     sum[2] = if sum[0] == 0 || (n > 0 && min < sum[2]) { min } else { sum[2] };
                     sum[3] = sum[3].max(max);
                     (sum[0], sum[1]) = (sum[0] + n, sum[1] + total);
                 }
-                None => sums.push((label, [n, total, min, max])),
+                None => {
+                    place_of.insert(label.clone(), sums.len());
+                    sums.push((label, [n, total, min, max]));
+                }
             }
         }
         sums.sort_by_key(|(_, [_, total, ..])| std::cmp::Reverse(*total));

@@ -135,7 +135,7 @@ impl<'o> HookPairs<'o> {
                 _ => {}
             });
         }
-        let (now, gaps, matcher) = (timed.time.elapsed_ns, &machine.gap_starts, &mut self.matcher);
+        let (now, gaps, matcher) = (cpu.time(timed, machine), &machine.gap_starts, &mut self.matcher);
         let cpu = cpu.number(machine);
         source.read(timed, |template, facts| {
             let format = RefCell::new(template as &mut dyn super::fields::FormattedEvent);

@@ -185,7 +185,7 @@ impl Machine {
             if let Some(details) = &mut self.details {
                 details.add_error(slot, row, errno);
             }
-            let errors = &mut self.totals.calls[row].errors;
+            let errors = self.totals.calls[row].errors.get_or_insert_default();
             match errors.get_mut(&errno) {
                 Some(n) => *n += 1,
                 None if self.n_errors < MAX_ROWS => {

@@ -95,6 +95,20 @@ impl Machine {
         self.cpus[at].seen
     }
 
+    /// Time of an event on a CPU. Times that go back are moved to the CPU's last event.
+    #[inline(always)]
+    pub fn time_at(&self, at: usize, now: u64) -> u64 {
+        now.max(self.cpus[at].seen)
+    }
+
+    /// Time of a QNX record of a CPU. Times that go back are moved to the CPU's last record.
+    #[inline]
+    pub fn record_time(&mut self, at: usize, now: u64) -> u64 {
+        let own = &mut self.cpus[at].own;
+        *own = now.max(*own);
+        *own
+    }
+
     /// True if the priorities of threads are needed.
     #[inline]
     pub fn reads_priorities(&self) -> bool {

@@ -148,6 +148,8 @@ impl Machine {
             }
             return 0;
         }
+        // Traces of many CPUs have few kinds of interrupts, but many kinds per CPU.
+        let at = if self.keeps_interrupts_per_cpu { at } else { 0 };
         let key = (at as u32, class, kind, address);
         if let Some(row) = self.interrupt_by_key.get(&key) {
             return *row;

@@ -60,6 +60,8 @@ pub struct Cpu {
     /// Time of the last event. The state has been the same since `since`, so one sum charges all intervals up to the next
     /// change.
     pub(super) seen: u64,
+    /// Time of the last record of the CPU itself (QNX). Records of other CPUs may be later.
+    pub(super) own: u64,
     /// Id and slot of the running thread.
     pub(super) thread: Option<(u64, ThreadSlot)>,
     /// True if the CPU is in the list of CPUs of the running thread.
@@ -210,9 +212,67 @@ pub struct Process {
     pub(super) has_ended: bool,
     pub(super) is_kproc: bool,
     pub(super) first_thread: Option<ThreadSlot>,
-    pub(super) n_running: u32,
-    pub(super) running_since: u64,
-    pub running: u128,
+    /// Time in which at least one of its threads was running.
+    pub running: Covered,
+}
+
+/// Time that at least one of many intervals covers. The intervals need not come in order.
+#[derive(Debug, Clone, Default)]
+pub struct Covered {
+    /// Covered time before `settled_until`, which no later interval changes.
+    settled_ns: u128,
+    settled_until: u64,
+    /// Covered intervals after that time, in order, with gaps between them.
+    recent: Vec<(u64, u64)>,
+}
+
+impl Covered {
+    /// Number of intervals that are kept.
+    pub(super) fn n_recent(&self) -> usize {
+        self.recent.len()
+    }
+
+    /// Adds an interval.
+    pub(super) fn add(&mut self, from: u64, to: u64) {
+        let (mut from, mut to) = (from.max(self.settled_until), to);
+        if from >= to {
+            return;
+        }
+        match self.recent.last_mut() {
+            Some(last) if last.1 < from => return self.recent.push((from, to)),
+            Some(last) if last.0 <= from => return last.1 = last.1.max(to),
+            None => return self.recent.push((from, to)),
+            Some(_) => {}
+        }
+        let first = self.recent.partition_point(|known| known.1 < from);
+        let end = self.recent.partition_point(|known| known.0 <= to);
+        let touched = &self.recent[first..end];
+        if let (Some(earliest), Some(latest)) = (touched.first(), touched.last()) {
+            (from, to) = (from.min(earliest.0), to.max(latest.1));
+        }
+        self.recent.splice(first..end, [(from, to)]);
+    }
+
+    /// End of the interval before the last `n_kept` ones.
+    pub(super) fn end_before(&self, n_kept: usize) -> Option<u64> {
+        Some(self.recent[self.recent.len().checked_sub(n_kept + 1)?].1)
+    }
+
+    /// Sums up the intervals before a time. Parts of later intervals before that time do not count.
+    pub(super) fn settle(&mut self, until: u64) {
+        let n_settled = self.recent.partition_point(|known| known.1 <= until);
+        self.settled_ns += self.recent.drain(..n_settled).map(|(from, to)| u128::from(to - from)).sum::<u128>();
+        if let Some(first) = self.recent.first_mut().filter(|first| first.0 < until) {
+            self.settled_ns += u128::from(until - first.0);
+            first.0 = until;
+        }
+        self.settled_until = self.settled_until.max(until);
+    }
+
+    /// Covered time.
+    pub fn ns(&self) -> u128 {
+        self.settled_ns + self.recent.iter().map(|(from, to)| u128::from(to - from)).sum::<u128>()
+    }
 }
 
 #[derive(Debug, Clone, Copy)]

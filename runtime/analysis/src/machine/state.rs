@@ -60,6 +60,8 @@ pub struct Machine {
     pub(super) keeps_calls: bool,
     /// True if interrupts are told apart by their types and handlers.
     pub(super) keeps_interrupts: bool,
+    /// True if the interrupts of each CPU are counted apart.
+    pub(super) keeps_interrupts_per_cpu: bool,
     /// True if the states of threads are kept, and their messages (QNX).
     pub(super) keeps_states: bool,
     pub(super) keeps_messages: bool,
@@ -93,6 +95,8 @@ pub struct Machine {
     pub(super) n_errors: usize,
     /// Number of times in unknown modes of all threads.
     pub(super) n_undecided: usize,
+    /// Number of intervals in which processes ran that may still be joined.
+    pub(super) n_running_intervals: usize,
     pub(super) max_undecided: usize,
     pub(super) totals: Totals,
     /// Counts per thread; `None` if they are not wanted.
@@ -136,6 +140,7 @@ impl Machine {
             max_calls: options.max_calls,
             keeps_calls: ["call", "pending"].iter().any(|section| options.wants(section)),
             keeps_interrupts: options.wants("interrupt"),
+            keeps_interrupts_per_cpu: options.per_cpu,
             keeps_states: system == System::Qnx
                 && ["process", "thread", "state", "client", "snapshot"].iter().any(|section| options.wants(section)),
             keeps_messages: options.wants("client"),
@@ -157,6 +162,7 @@ impl Machine {
             has_dispatch: false,
             n_errors: 0,
             n_undecided: 0,
+            n_running_intervals: 0,
             max_undecided: MAX_UNDECIDED,
             totals: Totals { utilisation: Utilisation::new(options.from.unwrap_or(0)), ..Totals::default() },
             details: options.per_thread.then(Box::default),

@@ -7,6 +7,12 @@ use crate::tally::StateCounts;
 /// Number of the state of a thread that waits for a CPU.
 pub(super) const READY: ThreadState = Some(2);
 
+/// Limits on the intervals in which a process ran that are kept to bring late records into order: of one process, and of
+/// all of them. Above the second one, few are kept per process.
+const MAX_KEPT: usize = 256;
+const MIN_KEPT: usize = 4;
+const MAX_INTERVALS: usize = 1 << 18;
+
 impl Machine {
     /// Runs a QNX thread on a CPU.
     pub fn run(&mut self, at: usize, id: u64, slot: ThreadSlot, now: u64, idle: bool) {
@@ -112,27 +118,47 @@ impl Machine {
                 }
             }
         }
-        let was_running = matches!(thread.state, Some((RUNNING, _)));
+        let ran_since = thread.state.and_then(|(old, since)| (old == RUNNING).then_some(since.max(from)));
         let time = now.max(thread.state.map_or(thread.ended, |(_, since)| since));
         thread.state = state.map(|state| (state, time));
         if state.is_none() {
             thread.ended = time;
         }
         self.note(Change::State { thread: slot, state, time });
-        let thread = &self.threads[slot as usize];
-        let runs = state == Some(RUNNING);
-        let Some(process) = thread.process.filter(|_| was_running != runs) else { return };
-        let process = &mut self.processes[process as usize];
-        if runs {
-            if process.n_running == 0 {
-                process.running_since = time;
-            }
-            process.n_running += 1;
-        } else {
-            process.n_running -= 1;
-            if process.n_running == 0 {
-                process.running += u128::from(time.saturating_sub(process.running_since.max(from)));
+        if let Some(since) = ran_since
+            && let Some(process) = self.threads[slot as usize].process
+        {
+            self.add_running(process, since, time);
+        }
+    }
+
+    /// Notes that a process ran in an interval.
+    fn add_running(&mut self, process: ProcessSlot, from: u64, to: u64) {
+        let running = &mut self.processes[process as usize].running;
+        let n_before = running.n_recent();
+        running.add(from, to);
+        self.n_running_intervals = self.n_running_intervals + running.n_recent() - n_before;
+        let max = if self.n_running_intervals > MAX_INTERVALS { 2 * MIN_KEPT } else { MAX_KEPT };
+        if running.n_recent() > max {
+            self.settle_running(process);
+        }
+    }
+
+    /// Sums up the older half of the intervals in which a process ran. Records that are not in order are rarely that late.
+    #[inline(never)]
+    fn settle_running(&mut self, process: ProcessSlot) {
+        let running = &self.processes[process as usize].running;
+        let Some(until) = running.end_before(running.n_recent() / 2) else { return };
+        let n_before = running.n_recent();
+        for at in 0..self.cpus.len() {
+            let Some((_, slot)) = self.cpus[at].thread else { continue };
+            let thread = &self.threads[slot as usize];
+            if let (Some((RUNNING, since)), true) = (thread.state, thread.process == Some(process)) {
+                self.processes[process as usize].running.add(since.max(self.from), until);
             }
         }
+        let running = &mut self.processes[process as usize].running;
+        running.settle(until);
+        self.n_running_intervals = self.n_running_intervals + running.n_recent() - n_before;
     }
 }

@@ -163,6 +163,8 @@ impl Machine {
         let cpu = self.threads[slot as usize].cpu.take();
         if let Some(cpu) = cpu {
             self.forget(slot, None);
+            // The thread of the earlier process has left without a record.
+            self.change_state(slot, Some(None), self.current);
             let cpu = &mut self.cpus[cpu as usize];
             (cpu.thread, cpu.is_thread_noted) = (Some((id, new)), false);
         }
