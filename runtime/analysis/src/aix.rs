@@ -3,7 +3,7 @@
 use crate::gaps::GapStarts;
 use crate::machine::{MAX_CPUS, Machine, Returned};
 use crate::marks::Mark;
-use crate::totals::{Missed, Totals};
+use crate::totals::{Missed, RecordedKinds, Totals};
 use crate::{AnalysisError, AnalysisOptions, EventCpu, Observer};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ struct LogState {
     system: TraceState,
     /// Number of CPUs that its header has declared.
     n_declared: u64,
-    /// Time of the last event; 0 before the first one. On a CPU with a later event it is that event's time.
+    /// Time of the last event, as the log has it; 0 before the first one.
     last: u64,
     /// Index of the last event's CPU.
     last_cpu: Option<usize>,
@@ -231,7 +231,7 @@ impl Analyser<'_> {
         if !is_header(id) {
             return self.push_common(timed);
         }
-        self.machine.note_event(now);
+        self.machine.note_header(now);
         let log = &mut self.logs[log];
         (log.last, log.last_cpu) = (now.max(log.last_time(&self.machine)), None);
         self.push_header(timed);
@@ -322,9 +322,13 @@ impl Analyser<'_> {
         if traits.is_mark {
             let last = log_state.last_time(machine);
             let at = traits.cpu.and_then(|cpu| machine.index_of_cpu(cpu));
-            let now = at.map_or(now, |at| machine.time_at(at, now));
+            let now = at.map_or(now, |at| machine.next_time(at, now));
             (log_state.last, log_state.last_cpu) = (now, at);
-            return push_mark(machine, &ruled, log, last, now);
+            let cpu = push_mark(machine, &ruled, log, last, now);
+            if let Some(at) = at {
+                machine.note_own(at);
+            }
+            return cpu;
         }
         if machine.has_gap() {
             end_gap(machine, log, event.id, now);
@@ -334,7 +338,7 @@ impl Analyser<'_> {
             cpu => cpu_of(machine, cpu, event.tid, now),
         };
         (log_state.last, log_state.last_cpu) = (now, at);
-        let now = at.map_or(now, |at| machine.time_at(at, now));
+        let now = at.map_or(now, |at| machine.next_time(at, now));
         if let Some(at) = at.filter(|_| !traits.is_dispatch) {
             machine.evidence(at, event.tid, now, traits.is_resume);
         }
@@ -349,6 +353,9 @@ impl Analyser<'_> {
         let is_daemon = self.rules.learn_daemon(event);
         if is_daemon {
             self.machine.note_rules();
+        }
+        if let Some(recorded) = RecordedHooks::of(event.id, event.wide, event.bytes) {
+            self.machine.note_recorded(recorded.kinds());
         }
         end_gap(&mut self.machine, timed.log, event.id, now);
         self.note_system(timed);
@@ -398,6 +405,52 @@ fn push_mark(machine: &mut Machine, ruled: &RuledEvent<'_, '_>, log: usize, last
     cpu.map_or(EventCpu::None, EventCpu::Number)
 }
 
+/// Hooks that were recorded, as events 003 say.
+enum RecordedHooks<'e> {
+    All,
+    Only(&'e [u8]),
+    Except(&'e [u8]),
+    /// One bit for each id of three digits.
+    Map(&'e [u8]),
+}
+
+impl<'e> RecordedHooks<'e> {
+    /// Parses an event 003 of kind 3 to 6.
+    fn of(id: u16, wide: bool, bytes: &'e [u8]) -> Option<Self> {
+        let word = if wide { 8 } else { 4 };
+        let (kind, payload) = (bytes.get(word..2 * word)?.split_last()?, bytes.get(2 * word..)?);
+        if id != hooks::HEADER || kind.1.iter().any(|byte| *byte != 0) {
+            return None;
+        }
+        match *kind.0 {
+            3 => Some(Self::All),
+            4 => Some(Self::Only(payload)),
+            5 => Some(Self::Except(payload)),
+            6 => Some(Self::Map(payload)),
+            _ => None,
+        }
+    }
+
+    fn has(&self, id: u16) -> bool {
+        let lists = |ids: &[u8]| ids.chunks_exact(2).any(|listed| listed == id.to_be_bytes());
+        match self {
+            Self::All => true,
+            Self::Only(ids) => lists(ids),
+            Self::Except(ids) => !lists(ids),
+            Self::Map(map) => map.get(usize::from(id >> 7)).is_some_and(|byte| byte >> (id >> 4 & 7) & 1 == 1),
+        }
+    }
+
+    fn kinds(&self) -> RecordedKinds {
+        RecordedKinds {
+            dispatches: self.has(0x1060),
+            idle_dispatches: self.has(0x10C0),
+            calls: self.has(0x1010) && self.has(0x1040),
+            interrupts: self.has(0x1000) && self.has(0x2000) || self.has(0x1020) && self.has(0x1030),
+        }
+    }
+}
+
 /// True for the hooks of [`HEADERS`].
 fn is_header(id: u16) -> bool {
     matches!(id, hooks::ZERO | hooks::HEADER | hooks::UTILITY | LOG_WRAP)
@@ -418,6 +471,10 @@ struct Names<'o> {
 impl Names<'_> {
     /// Name of an address.
     fn of(&self, address: u64) -> Option<Vec<u8>> {
+        // Most traces have no names of addresses, and may have a new address in each call.
+        if self.symbols.is_empty() && self.options.names.is_empty() {
+            return None;
+        }
         self.options.names.get(address).map(<[u8]>::to_vec).or_else(|| self.symbols.get(&address).cloned())
     }
 }
@@ -454,7 +511,7 @@ fn apply_dispatch(machine: &mut Machine, rule: &PreparedRule, hook: &PreparedHoo
         Some(cpu) => machine.cpu(cpu, now),
         None => machine.cpu_of_dispatch(),
     };
-    let now = at.map_or(now, |at| machine.time_at(at, now));
+    let now = at.map_or(now, |at| machine.next_time(at, now));
     let priority = if machine.reads_priorities() { priority.read(bytes) } else { None };
     let slot = match pid.read(bytes) {
         Some(pid) => machine.attach_dispatched(tid, pid),
@@ -479,7 +536,7 @@ fn apply_prepared(
     names: &Names<'_>,
 ) {
     let PreparedHook { bytes, tid, now, .. } = *hook;
-    let now = at.map_or(now, |at| machine.time_at(at, now));
+    let now = at.map_or(now, |at| machine.next_time(at, now));
     if let Some(at) = at {
         machine.evidence(at, tid, now, matches!(rule.action, PreparedAction::Reset { resume: true }));
     }

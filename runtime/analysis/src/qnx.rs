@@ -126,6 +126,8 @@ pub fn analyse(
     }
     let (mut n_records, mut n_damaged, mut stopped) = (0u64, 0, false);
     let mut next_progress = PROGRESS_EVERY;
+    // No record is later than the largest time.
+    let until = options.until.unwrap_or(u64::MAX);
     while !stopped {
         if n_records >= next_progress {
             next_progress = n_records + PROGRESS_EVERY;
@@ -137,9 +139,7 @@ pub fn analyse(
             if stopped {
                 return;
             }
-            if let (Some(until), Some(time)) = (options.until, now)
-                && time > until
-            {
+            if now.is_some_and(|now| now > until) {
                 stopped = true;
                 return analyser.stop(record, now, until);
             }
@@ -199,7 +199,7 @@ pub fn state_names(header: &KevHeader) -> Vec<String> {
 
 impl Analyser<'_> {
     /// Applies a record. Returns the index of its CPU; `None` for marks.
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, record: &KevRecord<'_>, now: Option<u64>) -> Option<usize> {
         let class = record.meant_class();
         if self.loss.is_some() {
@@ -233,7 +233,9 @@ impl Analyser<'_> {
             Some(now) => self.machine.record_time(at, now),
             None => self.machine.last_event(at),
         };
-        self.last = if is_timed { now } else { time };
+        if is_timed {
+            self.last = now;
+        }
         self.machine.current = now;
         self.machine.pass(at, now);
         match class {

@@ -179,7 +179,8 @@ fn notes(totals: &Totals, system: System) -> Vec<String> {
     }
     let is_aix = system == System::Aix;
     let hooks = "record it with `trace -j 100,101,102,103,104,106,10C,134,135,139,200,465`";
-    if !totals.has_dispatch {
+    let recorded = totals.recorded;
+    if !totals.has_dispatch && !recorded.dispatches {
         notes.push(if is_aix {
             format!("no dispatch (106): all time is unknown; {hooks}")
         } else {
@@ -188,16 +189,18 @@ fn notes(totals: &Totals, system: System) -> Vec<String> {
     }
     let any_class = |has: fn(&Class) -> bool| totals.modes.iter().any(has);
     if totals.modes.is_empty() {
-        notes.push(if is_aix {
-            format!("no system calls (101, 104): running time is in `mode`; {hooks}")
-        } else {
-            String::from("no kernel calls: running time is in `mode`; record the class KER_CALL")
-        });
+        if !recorded.calls {
+            notes.push(if is_aix {
+                format!("no system calls (101, 104): running time is in `mode`; {hooks}")
+            } else {
+                String::from("no kernel calls: running time is in `mode`; record the class KER_CALL")
+            });
+        }
     } else if !any_class(|class| class.has_first && class.has_second) {
         let missing = if any_class(|class| class.has_first) { "return" } else { "beginning" };
         notes.push(format!("no call has a {missing}: running time is in `mode`"));
     }
-    if totals.classes.is_empty() {
+    if totals.classes.is_empty() && !recorded.interrupts {
         notes.push(if is_aix {
             format!("no interrupts (100 to 103, 200): their time is counted in the other categories; {hooks}")
         } else {
@@ -207,7 +210,7 @@ fn notes(totals: &Totals, system: System) -> Vec<String> {
     for class in totals.classes.iter().filter(|class| !class.has_first) {
         notes.push(format!("no interrupt of class {} has an end: their time is unknown", class.name.as_str()));
     }
-    if is_aix && totals.has_dispatch && totals.cpus.iter().all(|cpu| cpu.n_idle_dispatches == 0) {
+    if is_aix && totals.has_dispatch && !totals.has_idle_dispatch && !recorded.idle_dispatches {
         notes.push(String::from("no idle dispatch (10C): idle time is in the time of the threads"));
     }
     if totals.n_contradictions > 0 && totals.has_dispatch {

@@ -83,6 +83,15 @@ pub struct Missed {
     pub buffers: Option<u64>,
 }
 
+/// Kinds of events that the header of a trace says were recorded.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RecordedKinds {
+    pub dispatches: bool,
+    pub idle_dispatches: bool,
+    pub calls: bool,
+    pub interrupts: bool,
+}
+
 /// Everything that the state machine counts and charges.
 #[derive(Debug)]
 pub struct Totals {
@@ -92,7 +101,11 @@ pub struct Totals {
     /// First and last time of the span.
     pub span: (u64, u64),
     pub has_dispatch: bool,
+    /// True if the trace has a dispatch of an idle thread.
+    pub has_idle_dispatch: bool,
     pub has_reset: bool,
+    /// Kinds of events that were recorded even if none occurred.
+    pub recorded: RecordedKinds,
     pub cpus: Vec<Cpu>,
     pub threads: Vec<Thread>,
     pub processes: Vec<Process>,
@@ -143,7 +156,9 @@ impl Default for Totals {
             state_names: Vec::new(),
             span: (0, 0),
             has_dispatch: false,
+            has_idle_dispatch: false,
             has_reset: false,
+            recorded: RecordedKinds::default(),
             cpus: Vec::new(),
             threads: Vec::new(),
             processes: Vec::new(),

@@ -106,6 +106,17 @@ fn times_that_go_back_are_those_of_the_cpus_last_event() {
     check(&summary, "call", &["call"], "b", "count=1 cpu_total_ns=300 elapsed_total_ns=300");
     check(&summary, "cpu", &["cpu"], "0", "lost_ns=700");
     check(&summary, "gap", &["category"], "lost", "from_ns=2300 to_ns=3000");
+    // The event of CPU 0 is not before its own last one, but before one of CPU 1 that took its thread.
+    let hooks = [
+        dispatch(0, 0x106, 0, 100, 11),
+        dispatch(0, 0x106, 1, 100, 12),
+        dispatch(0, 0x106, 2, 100, 15),
+        dispatch(50, 0x106, 2, 100, 16),
+        dispatch(105, 0x106, 1, 100, 11),
+        dispatch(100, 0x106, 0, 100, 15),
+    ];
+    let summary = of(stream(3, &hooks));
+    check(&summary, "thread", &["tid"], "15", "waited_ns=50");
     let records = [
         record(0, 1, 1, &[0, 0]),
         record(100, 4, 1, &[7, 1]),

@@ -9,11 +9,11 @@ use tfbc::TraceKind;
 use tfbc::aix::{AixKind, IdSet, OpenError, ReadOptions};
 use tfbc::testing::aix::{LogItem, Logs};
 
-const BASE: u32 = 4;
-const CPU: u32 = 8;
+pub const BASE: u32 = 4;
+pub const CPU: u32 = 8;
 
 /// Log file with a mode: one buffer of events after the initial conditions.
-fn log(wide: bool, mode: u32, ic: &[Vec<u8>], events: &[Vec<u8>]) -> Vec<u8> {
+pub fn log(wide: bool, mode: u32, ic: &[Vec<u8>], events: &[Vec<u8>]) -> Vec<u8> {
     let log = LogBuilder { wide, current: 1, ic: ic.concat(), entries: vec![events.concat()], ..LogBuilder::default() };
     let mut bytes = log.bytes();
     bytes[12..16].copy_from_slice(&mode.to_be_bytes());
@@ -26,7 +26,7 @@ fn stream64(events: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Unstamped 64-bit 00A event of a kind.
-fn utility64(kind: u64, payload: &[u8]) -> Vec<u8> {
+pub fn utility64(kind: u64, payload: &[u8]) -> Vec<u8> {
     let mut bytes = words64(&[0x4000_0000_00A0_0000 | (payload.len() as u64) << 32, kind]);
     bytes.extend_from_slice(payload);
     bytes.resize(bytes.len().next_multiple_of(8), 0);
@@ -44,7 +44,7 @@ fn utility32(kind: u32, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Unstamped time factors.
-fn factors64(multiplier: u64, divisor: u64, kind: u64) -> Vec<u8> {
+pub fn factors64(multiplier: u64, divisor: u64, kind: u64) -> Vec<u8> {
     utility64(0x25C, &words64(&[multiplier, divisor, kind]))
 }
 
@@ -54,7 +54,7 @@ fn factors32(multiplier: u64, divisor: u64, kind: u64) -> Vec<u8> {
 }
 
 /// Record that names a CPU's file.
-fn cpu_file(cpu: u32, name: &str) -> Vec<u8> {
+pub fn cpu_file(cpu: u32, name: &str) -> Vec<u8> {
     utility64(0x10, &cpu_file_payload(cpu, name))
 }
 
@@ -72,7 +72,7 @@ fn event64_cpu(word: u64, ticks: u64, cpu: u64) -> Vec<u8> {
     words64(&[0x9000_0008_0100_0000, word, 0x1a2b, ticks, cpu])
 }
 
-fn directory(files: &[(&str, Vec<u8>)]) -> TempDir {
+pub fn directory(files: &[(&str, Vec<u8>)]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (name, bytes) in files {
         fs::write(directory.path().join(name), bytes).unwrap();

@@ -1,6 +1,7 @@
 //! Tests of `tfbc timeline`: its slices have the times of `tfbc summary`, in both formats, and Perfetto reads them.
 
-use crate::common::{command, run};
+use crate::common::{command, run, words64};
+use crate::logs::{BASE, CPU, cpu_file, directory, factors64, log, utility64};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,13 +15,9 @@ fn timeline(args: &[&str], output: &Path) -> (String, String, i32) {
     run(command("tfbc").arg("timeline").args(args).arg("-o").arg(output).current_dir(samples()))
 }
 
-#[test]
-fn several_traces_are_drawn_as_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("t.json");
-    let (_, err, status) = timeline(&["shell.trc", "shell.trc"], &path);
-    assert_eq!((err.as_str(), status), ("", 0));
-    let json: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+/// Times of the slices of CPUs in a JSON timeline, per track and category.
+fn cpu_slices(path: &Path) -> BTreeMap<(String, String), u64> {
+    let json: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let events = json["traceEvents"].as_array().unwrap();
     let named = events.iter().filter(|event| event["name"] == "thread_name" && event["ph"] == "M");
     let names: BTreeMap<u64, &str> =
@@ -31,12 +28,21 @@ fn several_traces_are_drawn_as_one() {
         let slice = (name.to_owned(), begin, begin + ns(&event["dur"]), event["cat"].as_str().unwrap().to_owned());
         name.starts_with("CPU ").then_some(slice)
     });
-    let found = own_times(slices.collect());
+    own_times(slices.collect())
+}
+
+#[test]
+fn several_traces_are_drawn_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.json");
+    let (_, err, status) = timeline(&["shell.trc", "shell.trc"], &path);
+    assert_eq!((err.as_str(), status), ("", 0));
+    let found = cpu_slices(&path);
     let merged = ["--merge", "shell.trc", "shell.trc"];
     assert_eq!(found, charged(&merged));
     let head = ["summary", "--to", "ndjson", "--sections", "head"];
     let (rows, ..) = run(command("tfbc").args(head).args(merged).current_dir(samples()));
-    assert!(rows.contains(r#""files":["shell.trc","shell.trc"]"#) && rows.contains("\"events\":598,"), "{rows}");
+    assert!(rows.contains(r#""files":["shell.trc","shell.trc"]"#) && rows.contains("\"events\":576,"), "{rows}");
 }
 
 /// Writes a log in which 7.1 sends a message to 8.2, which answers it, and a record of the class USER.
@@ -64,6 +70,59 @@ fn messages(folder: &Path) -> PathBuf {
     let path = folder.join("messages.kev");
     std::fs::write(&path, bytes).unwrap();
     path
+}
+
+/// Logs of two CPUs with calls, interrupts, lost events and times without tracing, and of one without events.
+fn cpu_logs() -> tempfile::TempDir {
+    let hook = |t, id: u64, tid, words: &[u64]| {
+        let head = 0x8000_0000_0000_0000 | (8 * words.len() as u64) << 32 | id << 20;
+        words64(&[&[head][..], words, &[tid, t]].concat())
+    };
+    let dispatch = |t, id, tid| hook(t, id, tid, &[tid / 10 + 100, tid, 10, 0, 0]);
+    let first = [
+        hook(1000, 0x001, 9, &[0]),
+        dispatch(3000, 0x106, 21),
+        hook(4000, 0x100, 21, &[4, 0]),
+        hook(4200, 0x102, 21, &[0x52A80, 3]),
+        hook(4900, 0x103, 21, &[]),
+        hook(5000, 0x200, 21, &[0]),
+        hook(6000, 0x101, 21, &[0x2F00, 0]),
+        hook(6500, 0x104, 21, &[0, 0]),
+        hook(11_000, 0x002, 9, &[0]),
+        hook(15_000, 0x001, 9, &[0]),
+        dispatch(17_000, 0x10C, 517),
+        hook(21_000, 0x002, 9, &[0]),
+    ];
+    let second = [
+        dispatch(1500, 0x106, 22),
+        hook(4000, 0x101, 22, &[0x3F00, 0]),
+        hook(7000, 0x006, 9, &[0, 40]),
+        hook(8000, 0x104, 22, &[0, 0]),
+        dispatch(16_000, 0x106, 22),
+        // The thread of the other CPU: its switch was not seen.
+        dispatch(19_000, 0x106, 517),
+        hook(19_500, 0x200, 517, &[0]),
+    ];
+    let names: Vec<_> = (0..3).map(|cpu| cpu_file(cpu, &format!("t-{cpu}"))).collect();
+    let base = [vec![factors64(1, 1, 2), utility64(0x1E, b"tfbc\0")], names].concat();
+    directory(&[
+        ("t", log(true, BASE, &base, &[])),
+        ("t-0", log(true, CPU, &[], &first)),
+        ("t-1", log(true, CPU, &[], &second)),
+        ("t-2", log(true, CPU, &[], &[])),
+    ])
+}
+
+#[test]
+fn slices_of_files_per_cpu_have_the_times_of_the_summary() {
+    let folder = cpu_logs();
+    let (base, path) = (folder.path().join("t"), folder.path().join("t.json"));
+    let base = base.to_str().unwrap();
+    assert_eq!(timeline(&[base], &path).2, 0);
+    let expected = charged(&[base]);
+    let of = |cpu: &str, category: &str| expected[&(cpu.to_owned(), category.to_owned())];
+    assert_eq!((of("CPU 1", "lost"), of("CPU 0", "off"), of("CPU 0", "SLIH")), (3000, 4000, 700));
+    assert_eq!(cpu_slices(&path), expected);
 }
 
 /// Slice of a track: its name, begin, end and category.
@@ -179,11 +238,16 @@ fn perfetto_reads_timelines() {
     let folder = tempfile::tempdir().unwrap();
     let log = messages(folder.path());
     let log = ["-t", "user.xml", log.to_str().unwrap()];
+    let of_cpus = cpu_logs();
+    let base = of_cpus.path().join("t");
+    let of_cpus = ["-t", "default", base.to_str().unwrap()];
     for (args, table) in [
         (&["-t", "default", "shell.trc"][..], "t.json"),
         (&["-t", "default", "shell.trc"], "t.pftrace"),
         (&log, "t.json"),
         (&log, "t.pftrace"),
+        (&of_cpus, "t.json"),
+        (&of_cpus, "t.pftrace"),
     ] {
         let path = folder.path().join(table);
         assert_eq!(timeline(args, &path).2, 0);
@@ -216,7 +280,8 @@ fn perfetto_reads_timelines() {
         assert!(found.len() == expected.len() && expected.iter().all(is_near), "{table} {found:?} {expected:?}");
         // A process has the name of the last program that it ran.
         let names = query(&path, "select name from process where name like '%(6418)'").unwrap();
-        assert_eq!(names, if args == log { vec![] } else { vec![serde_json::json!(["ls (6418)"])] }, "{table}");
+        let of_shell = args[2] == "shell.trc";
+        assert_eq!(names, if of_shell { vec![serde_json::json!(["ls (6418)"])] } else { vec![] }, "{table}");
         let flows = query(&path, "select count(*) from flow").unwrap();
         assert_eq!(flows, [serde_json::json!([if args == log { 2 } else { 0 }])], "{table}");
     }

@@ -60,7 +60,8 @@ impl AddressNames {
     }
 
     /// True if there are no names.
-    pub(super) fn is_empty(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_empty(&self) -> bool {
         self.by_address.is_empty()
     }
 

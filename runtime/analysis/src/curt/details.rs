@@ -15,7 +15,7 @@ const THREAD_IDS: usize = 3;
 /// Number of columns that identify a process.
 const PROCESS_IDS: usize = 2;
 
-/// Rows of a section by the ids of a thread or process. A trace may have 65,536 threads, so that a search of all rows for
+/// Rows of a section by the ids of a thread or process. A trace may have 65,536 threads, so a search of all rows for
 /// each of them would take too long.
 struct OwnRows<'s> {
     section: Option<&'s Section>,

@@ -95,18 +95,54 @@ impl Machine {
         self.cpus[at].seen
     }
 
-    /// Time of an event on a CPU. Times that go back are moved to the CPU's last event.
+    /// Time of a QNX record of a CPU. Times that go back are moved to the CPU's own last record.
     #[inline(always)]
-    pub fn time_at(&self, at: usize, now: u64) -> u64 {
-        now.max(self.cpus[at].seen)
-    }
-
-    /// Time of a QNX record of a CPU. Times that go back are moved to the CPU's last record.
-    #[inline]
     pub fn record_time(&mut self, at: usize, now: u64) -> u64 {
         let own = &mut self.cpus[at].own;
         *own = now.max(*own);
         *own
+    }
+
+    /// Time of an AIX event on a CPU. Times that go back are moved to the CPU's own last event.
+    #[inline(always)]
+    pub fn time_at(&self, at: usize, now: u64) -> u64 {
+        if now >= self.cpus[at].seen { now } else { now.max(self.last_own_event(at)) }
+    }
+
+    /// Time of the next AIX event on a CPU, like [`Machine::time_at`].
+    #[inline(always)]
+    pub fn next_time(&mut self, at: usize, now: u64) -> u64 {
+        if now >= self.cpus[at].seen { now } else { self.next_early_time(at, now) }
+    }
+
+    #[cold]
+    fn next_early_time(&mut self, at: usize, now: u64) -> u64 {
+        let time = now.max(self.last_own_event(at));
+        let Cpu { seen, moved, .. } = &mut self.cpus[at];
+        if let Some((to, own)) = moved
+            && to == seen
+        {
+            *own = time;
+        }
+        time
+    }
+
+    #[cold]
+    fn last_own_event(&self, at: usize) -> u64 {
+        let Cpu { seen, moved, .. } = self.cpus[at];
+        moved.filter(|(to, _)| *to == seen).map_or(seen, |(_, own)| own)
+    }
+
+    /// Notes that the CPU's last charge was up to an event of its own.
+    pub fn note_own(&mut self, at: usize) {
+        self.cpus[at].moved = None;
+    }
+
+    /// Notes that something else than an event of a CPU charges it up to `now`.
+    pub(super) fn note_moved(&mut self, at: usize, now: u64) {
+        if now > self.cpus[at].seen {
+            self.cpus[at].moved = Some((now, self.last_own_event(at)));
+        }
     }
 
     /// True if the priorities of threads are needed.

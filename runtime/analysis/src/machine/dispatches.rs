@@ -153,6 +153,7 @@ impl Machine {
     pub(super) fn put_on_cpu(&mut self, at: usize, id: u64, slot: ThreadSlot, now: u64) {
         let elsewhere = if slot == OTHERS { self.others.get(&id).copied() } else { self.threads[slot as usize].cpu };
         if let Some(other) = elsewhere.map(|cpu| cpu as usize).filter(|other| *other != at) {
+            self.note_moved(other, now);
             self.contradict(other, now);
         }
         let is_noted = self.threads[slot as usize].has_cpu(at);

@@ -58,6 +58,7 @@ impl Machine {
         let Self { system, from, cpus, threads, processes, modes, classes, mut totals, has_dispatch, details, .. } =
             self;
         (totals.system, totals.span, totals.has_dispatch) = (Some(system), (from.min(end), end), has_dispatch);
+        totals.has_idle_dispatch = threads.iter().any(|thread| thread.is_idle);
         (totals.cpus, totals.threads, totals.processes) = (cpus, threads, processes);
         (totals.modes, totals.classes) = (modes, classes);
         totals.details = details.map(|details| *details);

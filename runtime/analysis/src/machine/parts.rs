@@ -60,8 +60,10 @@ pub struct Cpu {
     /// Time of the last event. The state has been the same since `since`, so one sum charges all intervals up to the next
     /// change.
     pub(super) seen: u64,
-    /// Time of the last record of the CPU itself (QNX). Records of other CPUs may be later.
+    /// Time of the last record of the CPU itself (QNX).
     pub(super) own: u64,
+    /// Time to which something else than an event of the CPU has moved `seen`, and time of its own last event (AIX).
+    pub(super) moved: Option<(u64, u64)>,
     /// Id and slot of the running thread.
     pub(super) thread: Option<(u64, ThreadSlot)>,
     /// True if the CPU is in the list of CPUs of the running thread.
@@ -312,4 +314,36 @@ pub(super) struct Stream {
     /// Number of the gap that is the current or last loss.
     pub(super) loss_number: u64,
     pub(super) off_since: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn covered_time_is_the_union_of_intervals_in_any_order() {
+        let mut seed = 7u64;
+        let mut below = |n: u64| {
+            seed = seed.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+            (seed >> 33) % n
+        };
+        for _ in 0..300 {
+            let (mut covered, mut expected) = (Covered::default(), [false; 100]);
+            let mut settled = 0;
+            for _ in 0..below(40) {
+                let from = below(100);
+                let to = (from + below(12)).min(100);
+                covered.add(from, to);
+                (from.max(settled)..to).for_each(|at| expected[at as usize] = true);
+                if below(10) == 0
+                    && let Some(until) = covered.end_before(2)
+                {
+                    covered.settle(until);
+                    settled = until;
+                }
+                assert!(covered.recent.is_sorted_by(|one, other| one.1 < other.0), "{covered:?}");
+                assert_eq!(covered.ns(), expected.iter().filter(|at| **at).count() as u128, "{covered:?}");
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use super::parts::{CallRows, Class, Cpu, InterruptKey, OTHERS, Process, ProcessS
 use crate::AnalysisOptions;
 use crate::busy::Utilisation;
 use crate::gaps::GapStarts;
-use crate::totals::{CallCounts, InterruptCounts, Totals};
+use crate::totals::{CallCounts, InterruptCounts, RecordedKinds, Totals};
 use foldhash::HashMap;
 use tfbc::System;
 use tfbc::internal::analysis::ClassName;
@@ -194,6 +194,11 @@ impl Machine {
         self.n_proofs += 1;
     }
 
+    /// Notes kinds of events that the header of a log says were recorded.
+    pub fn note_recorded(&mut self, kinds: RecordedKinds) {
+        self.totals.recorded = kinds;
+    }
+
     /// Notes a dispatch, which proves the meaning of AIX's times if the thread is not an idle one.
     #[inline]
     pub(super) fn prove_dispatch(&mut self, idle: bool) {
@@ -265,6 +270,12 @@ impl Machine {
     #[inline]
     pub fn note_event(&mut self, now: u64) {
         self.totals.n_events += 1;
+        self.last = self.last.max(now);
+        self.is_unchanged = false;
+    }
+
+    /// Notes the time of a hook that describes the trace. It is no event of the analysis.
+    pub fn note_header(&mut self, now: u64) {
         self.last = self.last.max(now);
         self.is_unchanged = false;
     }

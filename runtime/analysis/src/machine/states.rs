@@ -7,11 +7,11 @@ use crate::tally::StateCounts;
 /// Number of the state of a thread that waits for a CPU.
 pub(super) const READY: ThreadState = Some(2);
 
-/// Limits on the intervals in which a process ran that are kept to bring late records into order: of one process, and of
-/// all of them. Above the second one, few are kept per process.
+/// Largest number of intervals of a process that are kept, so that late records can change them.
 const MAX_KEPT: usize = 256;
-const MIN_KEPT: usize = 4;
+/// Largest number of kept intervals of all processes. Above it, a process keeps [`FEW_KEPT`].
 const MAX_INTERVALS: usize = 1 << 18;
+const FEW_KEPT: usize = 8;
 
 impl Machine {
     /// Runs a QNX thread on a CPU.
@@ -138,13 +138,13 @@ impl Machine {
         let n_before = running.n_recent();
         running.add(from, to);
         self.n_running_intervals = self.n_running_intervals + running.n_recent() - n_before;
-        let max = if self.n_running_intervals > MAX_INTERVALS { 2 * MIN_KEPT } else { MAX_KEPT };
+        let max = if self.n_running_intervals > MAX_INTERVALS { FEW_KEPT } else { MAX_KEPT };
         if running.n_recent() > max {
             self.settle_running(process);
         }
     }
 
-    /// Sums up the older half of the intervals in which a process ran. Records that are not in order are rarely that late.
+    /// Sums up the older half of the intervals in which a process ran. Records are rarely that late.
     #[inline(never)]
     fn settle_running(&mut self, process: ProcessSlot) {
         let running = &self.processes[process as usize].running;

@@ -104,6 +104,7 @@ impl Machine {
             self.apply_gap_start();
         }
         for at in self.covered(stream) {
+            self.note_moved(at, now);
             self.charge(at, now, IntervalEnd::Plain);
             self.n_untraced += u32::from(!self.cpus[at].is_untraced());
             let cpu = &mut self.cpus[at];
@@ -122,6 +123,7 @@ impl Machine {
     fn end(&mut self, stream: usize, now: u64, kind: GapKind) {
         self.apply_gap_start();
         for at in self.covered(stream) {
+            self.note_moved(at, now);
             self.charge(at, now, IntervalEnd::Plain);
             let cpu = &mut self.cpus[at];
             match kind {

@@ -88,6 +88,8 @@ pub struct Perfetto<W> {
     more: Vec<u8>,
     names: HashMap<Box<[u8]>, u64>,
     n_names: u64,
+    /// Encoded numbers of the tracks, in their order.
+    tracks: Vec<ShortVarint>,
     /// Names of the groups. Readers keep the first name of a process, but the last one is right, so names come at the end.
     groups: BTreeMap<u32, Vec<u8>>,
     has_begun: bool,
@@ -181,6 +183,7 @@ const fn short_key(field: u32, wire: WireType) -> u8 {
 }
 
 /// Encoded number below 2^56, and zeros after it.
+#[derive(Clone, Copy)]
 struct ShortVarint {
     bytes: [u8; 8],
     len: usize,
@@ -216,6 +219,7 @@ impl<W: Write> Perfetto<W> {
             more: Vec::new(),
             names: HashMap::default(),
             n_names: 0,
+            tracks: Vec::new(),
             groups: BTreeMap::new(),
             has_begun: false,
         }
@@ -257,7 +261,10 @@ impl<W: Write> Perfetto<W> {
     /// this one is never the first.
     #[inline(always)]
     fn event(&mut self, kind: u8, track: Track, time: u64, body: &[u8], more: &[u8]) {
-        let id = ShortVarint::new(track.id.into());
+        let id = match self.tracks.get(track.id as usize - 1) {
+            Some(id) => *id,
+            None => ShortVarint::new(track.id.into()),
+        };
         let event_len = 3 + id.len + body.len() + more.len();
         let packet_len = 6 + varint_len(time) + 1 + event_len;
         if packet_len > MAX_SHORT || time >= ShortVarint::LIMIT {
@@ -416,6 +423,9 @@ impl<W: Write> Sink for Perfetto<W> {
     }
 
     fn track(&mut self, track: Track, kind: TrackKind, name: &[u8]) {
+        if self.tracks.len() + 1 == track.id as usize {
+            self.tracks.push(ShortVarint::new(track.id.into()));
+        }
         let mut descriptor = Vec::new();
         number(field::descriptor::UUID, track.id.into(), &mut descriptor);
         text(field::descriptor::NAME, name, &mut descriptor);

@@ -86,22 +86,36 @@ impl<'o> Slices<'o> {
         !self.is_full
     }
 
-    /// Time on a track, which is not before the last one.
+    /// Begins a slice.
     #[inline]
-    fn in_order(&mut self, track: Track, time: u64) -> u64 {
-        let last = &mut self.tracks[track.id as usize - 1].last;
-        *last = time.max(*last);
-        *last
+    pub fn begin(&mut self, track: Track, time: u64, body: &[u8]) {
+        let open = &mut self.tracks[track.id as usize - 1];
+        let time = time.max(open.last);
+        let is_usual = time >= self.from
+            && self.n_slices < self.max_slices
+            && open.slices.len() < MAX_DEPTH
+            && open.slices.last().is_none_or(|slice| slice.state != Written::Later);
+        if !is_usual {
+            return self.begin_any(track, time, body);
+        }
+        open.last = time;
+        self.n_slices += 1;
+        open.slices.push(OpenSlice { begin: time, body: open.bodies.len(), state: Written::Yes });
+        if self.keeps_bodies {
+            open.bodies.extend_from_slice(body);
+        }
+        self.sink.begin(track, time, body);
     }
 
-    /// Begins a slice.
-    pub fn begin(&mut self, track: Track, time: u64, body: &[u8]) {
-        let time = self.in_order(track, time);
+    /// Begins a slice before the span, in one that began there, or beyond a limit.
+    #[cold]
+    fn begin_any(&mut self, track: Track, time: u64, body: &[u8]) {
+        let at = track.id as usize - 1;
+        self.tracks[at].last = time;
         let is_now = time >= self.from;
         if is_now {
             self.begin_span(track);
         }
-        let at = track.id as usize - 1;
         let depth = self.tracks[at].slices.len();
         let admitted = depth < MAX_DEPTH && (!is_now || self.admits());
         let open = &mut self.tracks[at];
@@ -148,11 +162,13 @@ impl<'o> Slices<'o> {
 
     /// Ends the innermost slice of a track, with more arguments, which are encoded.
     pub fn end(&mut self, track: Track, time: u64, more: &[u8]) {
-        let time = self.in_order(track, time);
+        let at = track.id as usize - 1;
+        let time = time.max(self.tracks[at].last);
+        self.tracks[at].last = time;
         if time > self.from {
             self.begin_span(track);
         }
-        let open = &mut self.tracks[track.id as usize - 1];
+        let open = &mut self.tracks[at];
         let Some(slice) = open.slices.pop() else { return };
         if slice.state == Written::Yes {
             let body = &open.bodies[slice.body..];
