@@ -18,6 +18,7 @@ pub struct CallCounts {
     pub cpu: Tally,
     pub elapsed: Tally,
     /// Number of calls per error; `None` if no call failed, so that most rows are small.
+    #[expect(clippy::box_collection, reason = "a pointer is a third of a map")]
     pub errors: Option<Box<BTreeMap<u64, u64>>>,
     pub n_interrupted: u64,
     pub n_begun_before: u64,
