@@ -195,8 +195,7 @@ impl ViewArgs {
             page.push_fact("size", super::count(size, "byte"));
         }
         if n_all > 0 {
-            let n = page.events.n_events();
-            page.push_fact("events", format!("{n_all}, of them {n} on this page"));
+            page.push_events(n_all);
         }
         if let Some(summary) = summary {
             page.push_head(summary);

@@ -191,7 +191,7 @@ fn a_page_loads_nothing() {
 fn limits_are_named_on_the_page_and_in_messages() {
     let viewed = view(&samples(), &["--limit", "10", "shell.trc"]);
     assert_eq!(viewed.status, 0);
-    let text = "Only the first 10 events are on this page; the trace has 299. Events from 0.";
+    let text = "Only the first 10 events are on this page; the trace has 288. Events from 0.";
     assert!(viewed.errors.contains(text) && viewed.errors.contains("--limit raises the limit"), "{}", viewed.errors);
     assert!(viewed.html.contains(text));
     assert!(viewed.errors.contains("The timeline ends after 10 slices"), "{}", viewed.errors);

@@ -43,6 +43,13 @@ impl Page {
         self.facts.push(Fact { name, value });
     }
 
+    /// Adds the number of events of the trace, and of those on the page if it leaves some out.
+    pub fn push_events(&mut self, n_all: u64) {
+        let n = self.events.n_events() as u64;
+        let text = if n == n_all { n.to_string() } else { format!("{n_all}, of them {n} on this page") };
+        self.push_fact("events", text);
+    }
+
     /// Adds the tables of a summary, each with the longest times first.
     pub fn push_summary(&mut self, summary: &Summary) {
         for name in TABLES {

@@ -76,7 +76,7 @@ pub fn page<R: Read + Seek + Send + 'static>(
     }
     page.push_fact("trace", page.title.clone());
     page.push_fact("kind", info.kind.to_string());
-    page.push_fact("events", format!("{n_all}, of them {n} on this page"));
+    page.push_events(n_all);
     if let Some(summary) = &summary {
         page.push_head(summary);
     }

@@ -60,7 +60,7 @@ pub struct Machine {
     pub(super) keeps_calls: bool,
     /// True if interrupts are told apart by their types and handlers.
     pub(super) keeps_interrupts: bool,
-    /// True if the interrupts of each CPU are counted apart.
+    /// True if interrupts are counted per CPU.
     pub(super) keeps_interrupts_per_cpu: bool,
     /// True if the states of threads are kept, and their messages (QNX).
     pub(super) keeps_states: bool,
