@@ -157,10 +157,10 @@ impl Bits {
 }
 
 impl FlatFields<'_> {
-    /// True if an event of this length contains all fields.
+    /// Length in bytes from which an event contains all fields.
     #[inline(always)]
-    pub fn fit(&self, n_bytes: usize) -> bool {
-        n_bytes >= self.need
+    pub fn need(&self) -> usize {
+        self.need
     }
 
     /// Number in a cell; `None` if the cell has no number.

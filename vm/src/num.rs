@@ -75,8 +75,11 @@ fn digits8(n: u32) -> u64 {
 /// Prints exactly eight digits.
 #[inline(always)]
 fn put8(buf: &mut [u8], at: usize, n: u32) -> usize {
-    store(buf, at, (digits8(n) | ASCII_ZEROS).to_le_bytes());
-    at + 8
+    let (high, low) = (n / 1000, n % 1000);
+    let [_, tens, ones, _] = THREE.get((high / 1000) as usize).copied().unwrap_or_default();
+    store(buf, at, [tens, ones]);
+    let at = put_three(buf, at + 2, high % 1000);
+    put_three(buf, at, low)
 }
 
 /// Prints exactly sixteen digits: eight per number.

@@ -164,6 +164,18 @@ impl TextBuf {
         self.len += n.min(COLUMNS);
     }
 
+    /// Like [`TextBuf::put_columns`], in place of the text's last byte.
+    #[inline(always)]
+    pub fn replace_last(&mut self, write: impl FnOnce(&mut [u8; COLUMNS]) -> usize) {
+        self.room(0);
+        let start = self.len.saturating_sub(1);
+        let n = match self.buf[start..].first_chunk_mut() {
+            Some(room) => write(room),
+            None => 0,
+        };
+        self.len = start + n.min(COLUMNS);
+    }
+
     /// Appends an unsigned decimal.
     #[inline]
     pub fn dec(&mut self, n: u64) {

@@ -712,10 +712,8 @@ impl<'r> LineFormat<'r> {
                             }
                             if matches!(P::END, EndPath::Fields) {
                                 let is_done = match &prepared.fields {
-                                    Some(fields) if prepared.is_plain => {
-                                        fields.replace_newline(input.bytes(), AFTER_TEXT, END_LINE, text)
-                                    }
-                                    _ => false,
+                                    Some(fields) => fields.replace_newline(input.bytes(), AFTER_TEXT, END_LINE, text),
+                                    None => false,
                                 };
                                 if !is_done {
                                     let place = LinePos { index: index(), start, text: start + n_columns };

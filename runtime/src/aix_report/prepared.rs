@@ -121,23 +121,18 @@ impl<'r> PreparedLines<'r> {
         self.slots[slot & mask] = line as u32 + 1;
     }
 
-    /// Looks up and prefetches the lines of the next events, up to one not in the cache, and returns their number. With
-    /// many templates, most lines are no longer in the CPU's caches when their event comes.
+    /// Looks up the lines of the next events, up to one not in the cache, and returns their number. With many templates,
+    /// most lines are no longer in the CPU's caches when their event comes, so they are prefetched.
     #[inline(always)]
     pub fn look_ahead<'s>(&'s self, events: &[EventRef], lines: &mut [&'s PreparedLine<'r>; AHEAD]) -> usize {
         let mut n_known = 0;
         for (event, line) in events.iter().zip(&mut *lines) {
             let Some(known) = self.get(event) else { break };
-            if let Text::Run(begin) = &known.text {
-                begin.prefetch();
-            }
             *line = known;
             n_known += 1;
         }
-        for line in &lines[..n_known] {
-            if let Text::Run(begin) = &line.text {
-                begin.prefetch_code();
-            }
+        if self.lines.len() > MAX_CACHED {
+            prefetch(&lines[..n_known]);
         }
         n_known
     }
@@ -163,7 +158,7 @@ impl<'r> PreparedLines<'r> {
         let is_guess = catalog.get(event.id).is_some_and(|entry| entry.is_guess);
         let has_cells = cells.precede(level);
         let id = cells.id(event.id, catalog);
-        let fields = entry
+        let mut fields = entry
             .filter(|_| shown != FieldPlacement::No)
             .and_then(|entry| PreparedFields::new(catalog, entry, event.env.into()).map(Box::new));
         let has_simple_cells = match shown {
@@ -178,6 +173,9 @@ impl<'r> PreparedLines<'r> {
             && matches!(text, Text::Run(_));
         let is_plain =
             form != Form::Text && matches!(&text, Text::Run(entry) if entry.prints_only(|text| form.is_plain(text)));
+        if let Some(fields) = fields.as_mut().filter(|_| !is_plain) {
+            fields.refuse_newlines();
+        }
         self.lines.push(PreparedLine {
             fits,
             is_quick: Cell::new(fits && !is_guess),
@@ -200,6 +198,22 @@ impl<'r> PreparedLines<'r> {
         }
     }
 }
+
+/// Prefetches lines, then the code of their routines.
+#[inline(never)]
+fn prefetch(lines: &[&PreparedLine<'_>]) {
+    let entries = || {
+        lines.iter().filter_map(|line| match &line.text {
+            Text::Run(entry) => Some(entry),
+            _ => None,
+        })
+    };
+    entries().for_each(PreparedEntry::prefetch);
+    entries().for_each(PreparedEntry::prefetch_code);
+}
+
+/// Number of lines that surely stay in the CPU's caches.
+const MAX_CACHED: usize = 128;
 
 /// Events whose lines are looked up at once.
 pub(super) const AHEAD: usize = 16;

@@ -87,7 +87,7 @@ impl<'r> FlatCells<'r> {
     /// True if an event of this length contains all fields.
     #[inline(always)]
     pub fn fit(&self, n_bytes: usize) -> bool {
-        self.source.fit(n_bytes)
+        n_bytes >= self.source.need()
     }
 
     /// Number of columns: a field has one, and its label another one.

@@ -139,6 +139,10 @@ fn write_integer(kind: FieldKind, number: u64, room: &mut [u8], at: usize) -> us
 /// Writes an unsigned number at an offset and returns its end. Readers would round a large one, so it is a string.
 #[inline(always)]
 fn write_unsigned(number: u64, room: &mut [u8], at: usize) -> usize {
+    // Tested first, because most numbers are short.
+    if number < 100_000_000 {
+        return num::dec(room, at, number);
+    }
     if number <= MAX_EXACT {
         return num::dec(room, at, number);
     }
@@ -153,6 +157,8 @@ pub(super) struct FlatRow<'r> {
     first: Vec<FlatItem>,
     /// Further items, in parts for which a room is long enough.
     more: Vec<Vec<FlatItem>>,
+    /// Length in bytes from which [`FlatRow::replace_newline`] writes the fields of an event.
+    line_need: usize,
     /// End of the object, `}` or `{}`, and its length.
     end: ([u8; 2], u8),
 }
@@ -257,13 +263,14 @@ impl<'r> FlatRow<'r> {
         if end_of_part > max_end {
             more.push(Vec::new());
         }
-        Some(Self { source, first, more, end })
+        let line_need = if more.is_empty() { source.need() } else { usize::MAX };
+        Some(Self { source, first, more, line_need, end })
     }
 
     /// True if the event contains all fields.
     #[inline(always)]
     pub fn fit(&self, bytes: &[u8]) -> bool {
-        self.source.fit(bytes.len())
+        bytes.len() >= self.source.need()
     }
 
     /// Appends the fields of an event that contains all of them as an object between two texts.
@@ -275,22 +282,57 @@ impl<'r> FlatRow<'r> {
         after: &[u8; M],
         out: &mut TextBuf,
     ) {
-        const { assert!(N <= Literal::MAX && M <= Literal::MAX) };
         if !self.more.is_empty() {
             return self.write_parts(bytes, before, after, out);
         }
         out.put_columns(
             #[inline(always)]
-            |room| {
-                store(room, 0, *before);
-                let at = self.put(&self.first, bytes, room, N);
-                let (end, len) = self.end;
-                store(room, literal::start(at), end);
-                let at = literal::start(at + usize::from(len & 3));
-                store(room, at, *after);
-                at + M
-            },
+            |room| self.put_object(bytes, before, after, room),
         );
+    }
+
+    /// Replaces the newline at the end of a text by the fields of an event between two texts. Returns false if the event
+    /// may not contain all of them, or if the row refuses.
+    #[inline(always)]
+    pub fn replace_newline<const N: usize, const M: usize>(
+        &self,
+        bytes: &[u8],
+        before: &[u8; N],
+        after: &[u8; M],
+        out: &mut TextBuf,
+    ) -> bool {
+        if bytes.len() < self.line_need {
+            return false;
+        }
+        out.replace_last(
+            #[inline(always)]
+            |room| self.put_object(bytes, before, after, room),
+        );
+        true
+    }
+
+    /// Makes [`FlatRow::replace_newline`] refuse all events.
+    pub fn refuse_newlines(&mut self) {
+        self.line_need = usize::MAX;
+    }
+
+    /// Writes the object between two texts, and returns the end.
+    #[inline(always)]
+    fn put_object<const N: usize, const M: usize>(
+        &self,
+        bytes: &[u8],
+        before: &[u8; N],
+        after: &[u8; M],
+        room: &mut [u8; COLUMNS],
+    ) -> usize {
+        const { assert!(N <= Literal::MAX && M <= Literal::MAX) };
+        store(room, 0, *before);
+        let at = self.put(&self.first, bytes, room, N);
+        let (end, len) = self.end;
+        store(room, literal::start(at), end);
+        let at = literal::start(at + usize::from(len & 3));
+        store(room, at, *after);
+        at + M
     }
 
     #[inline(never)]

@@ -113,6 +113,13 @@ impl<'r> PreparedFields<'r> {
         }
     }
 
+    /// Makes [`PreparedFields::replace_newline`] refuse all events, because their texts must be escaped first.
+    pub(crate) fn refuse_newlines(&mut self) {
+        if let Some(flat) = &mut self.flat {
+            flat.refuse_newlines();
+        }
+    }
+
     /// Replaces the newline at the end of a text by the event's fields between two texts. Returns false if this needs
     /// the machine.
     #[inline(always)]
@@ -123,14 +130,10 @@ impl<'r> PreparedFields<'r> {
         after: &[u8; M],
         out: &mut TextBuf,
     ) -> bool {
-        match &self.flat {
-            Some(flat) if flat.fit(bytes) => {
-                out.truncate(out.len() - 1);
-                flat.write(bytes, before, after, out);
-                true
-            }
-            _ => false,
-        }
+        self.flat.as_ref().is_some_and(
+            #[inline(always)]
+            |flat| flat.replace_newline(bytes, before, after, out),
+        )
     }
 
     #[inline(never)]
