@@ -244,14 +244,14 @@ pub(super) fn copy_sixteen(room: &mut [u8], bytes: &[u8], at: u32, len: u32) -> 
 /// Portable version: eight bytes at a time.
 #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
 #[inline(always)]
-pub(super) fn copy_sixteen(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
+pub(super) fn copy_sixteen<const N: usize>(room: &mut [u8; N], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
     copy_field(room, bytes, at, len)
 }
 
 /// Copies a text field up to its NUL. Requires that the event contains the whole field and that all bytes of the text
 /// are printable.
 #[inline(always)]
-pub(super) fn copy_field(room: &mut [u8; ROOM], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
+pub(super) fn copy_field<const N: usize>(room: &mut [u8; N], bytes: &[u8], at: u32, len: u32) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     let rest = bytes.get(at as usize..)?;
     let field = rest.get(..len as usize)?;
