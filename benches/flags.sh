@@ -39,7 +39,7 @@ colour | 720 | tfbc realistic --color always
 tsv | 720 | tfbc realistic --to tsv
 csv | 720 | tfbc realistic --to csv
 ndjson | 720 | tfbc realistic --to ndjson --columns id,elapsed,delta,text
-ndjson with fields | 826 | tfbc realistic --to ndjson
+ndjson with fields | 720 | tfbc realistic --to ndjson
 fields alone | 720 | tfbc realistic --to ndjson --columns id,fields
 fields with times | 720 | tfbc realistic --to ndjson --columns id,elapsed,delta,fields
 ndjson of processes | 720 | tfbc realistic --to ndjson --columns id,exec,cpu,pid,elapsed,delta,text
