@@ -215,7 +215,7 @@ impl FlatFields<'_> {
 }
 
 impl FlatNumber {
-    /// Reads the number from an event that [fits](FlatFields::fit).
+    /// Reads the number from an event of at least [`FlatFields::need`] bytes.
     #[inline(always)]
     pub fn read(&self, bytes: &[u8]) -> u64 {
         self.window.read(bytes)
@@ -245,7 +245,7 @@ impl FlatNumber {
 }
 
 impl FlatFlags {
-    /// Reads the number whose bits have names from an event that [fits](FlatFields::fit).
+    /// Reads the number whose bits have names from an event of at least [`FlatFields::need`] bytes.
     #[inline(always)]
     pub fn read(&self, bytes: &[u8]) -> u64 {
         self.window.read(bytes)

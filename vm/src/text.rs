@@ -164,7 +164,7 @@ impl TextBuf {
         self.len += n.min(COLUMNS);
     }
 
-    /// Like [`TextBuf::put_columns`], in place of the text's last byte.
+    /// Like [`TextBuf::put_columns`], but replaces the text's last byte.
     #[inline(always)]
     pub fn replace_last(&mut self, write: impl FnOnce(&mut [u8; COLUMNS]) -> usize) {
         self.room(0);
