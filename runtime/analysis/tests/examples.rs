@@ -1,8 +1,8 @@
 //! Worked examples of the specification, and traces written by people who did not know the code.
 
 use crate::traces::{
-    PseudoRandom, Record, RecordedHook, call, check, check_conservation, dispatch, hook, log, numbers, record, stream,
-    summary,
+    PseudoRandom, Record, RecordedHook, call, check, check_conservation, dispatch, generic, hook, log, numbers, record,
+    stream, summary,
 };
 use tfbc::{Notice, Trace};
 use tfbc_analysis::{AnalysisOptions, summarise};
@@ -631,4 +631,36 @@ fn any_records_of_qnx_are_charged_once() {
             assert!(lives.values().all(|life| *life <= span), "{seed} {span} {lives:?}");
         }
     }
+}
+
+#[test]
+fn notes_are_about_kinds_that_were_not_recorded() {
+    let notes = |header: Option<(u64, Vec<u8>)>, from| {
+        let header = header.map(|(kind, bytes)| generic(0, 0x003, 1, kind, &bytes));
+        let hooks = header.into_iter().chain([
+            dispatch(0, 0x10C, 0, 516, 517),
+            dispatch(1000, 0x106, 0, 100, 11),
+            hook(2000, 0x1A0, 0, 11, &[]),
+        ]);
+        let hooks: Vec<_> = hooks.collect();
+        let summary = summary(stream(1, &hooks), &AnalysisOptions { from, ..AnalysisOptions::default() });
+        let head = summary.section("head").unwrap();
+        format!("{:?}", head.rows().next().unwrap().last())
+    };
+    let ids = |ids: &[u16]| ids.iter().flat_map(|id| id.to_be_bytes()).collect::<Vec<u8>>();
+    let map = |ids: &[u16]| {
+        let mut map = vec![0; 512];
+        ids.iter().for_each(|id| map[usize::from(id >> 4) / 8] |= 1 << (id >> 4 & 7));
+        map
+    };
+    // The idle dispatch is before the span.
+    let unknown = notes(None, Some(1500));
+    assert!(unknown.contains("no system calls") && unknown.contains("no interrupts"), "{unknown}");
+    assert!(!unknown.contains("no idle dispatch"), "{unknown}");
+    for all in [(3, Vec::new()), (5, ids(&[0x1050])), (4, ids(&[0x1000, 0x2000, 0x1010, 0x1040, 0x1060, 0x10C0]))] {
+        let notes = notes(Some(all), None);
+        assert!(!notes.contains("no system calls") && !notes.contains("no interrupts"), "{notes}");
+    }
+    let calls = notes(Some((6, map(&[0x1010, 0x1040, 0x1060]))), None);
+    assert!(!calls.contains("no system calls") && calls.contains("no interrupts"), "{calls}");
 }
