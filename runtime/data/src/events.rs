@@ -3,7 +3,8 @@
 use crate::columns::EventColumn;
 use crate::dictionary::{NONE, Words};
 use crate::metadata::TableMetadata;
-use crate::numbers::{Numbers, RowSet};
+use crate::numbers::Numbers;
+use crate::row_set::RowSet;
 use crate::strings::Strings;
 use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{ArrayRef, RecordBatch};

@@ -33,6 +33,7 @@ mod notices;
 mod numbers;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod row_set;
 mod selection;
 mod stream;
 mod strings;
