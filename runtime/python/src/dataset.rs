@@ -79,6 +79,7 @@ impl Dataset {
         let mut seen = BTreeSet::new();
         traces.retain(|path| seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
         traces.sort();
+        without.sort_by(|one, other| one.name.cmp(&other.name));
         drop_cpu_files(&mut traces, options);
         if traces.is_empty() {
             return Err(unreadable(&name, &"no file in or below this directory is a trace", None));
