@@ -135,6 +135,16 @@ impl Meter {
         self.limit
     }
 
+    /// Limits a run to the steps that are left for the next event. Returns false if there are none.
+    #[inline(always)]
+    fn limit_run(&self, run: &mut Run<'_>) -> bool {
+        match self.limit {
+            Some(0) => return false,
+            limit => limit.into_iter().for_each(|limit| run.limit_steps(limit)),
+        }
+        true
+    }
+
     /// Runs the template of the event passed to [`Meter::next`], within its limit.
     pub fn run<'r, O: Observer>(
         &mut self,
@@ -146,12 +156,10 @@ impl Meter {
         observer: &mut O,
     ) -> Outcome {
         let before = run.n_steps();
-        let outcome = match self.limit {
-            Some(0) => run.limited(start.line, out),
-            limit => {
-                limit.into_iter().for_each(|limit| run.limit_steps(limit));
-                run.observed(hook, input, start, out, observer)
-            }
+        let outcome = if self.limit_run(run) {
+            run.observed(hook, input, start, out, observer)
+        } else {
+            run.limited(start.line, out)
         };
         self.take(run.n_steps() - before, 1);
         outcome
@@ -168,12 +176,9 @@ impl Meter {
         out: &mut TextBuf,
     ) -> Option<Outcome> {
         let before = run.n_steps();
-        match self.limit {
-            Some(0) => {
-                self.take(0, 1);
-                return Some(run.limited(start.line, out));
-            }
-            limit => limit.into_iter().for_each(|limit| run.limit_steps(limit)),
+        if !self.limit_run(run) {
+            self.take(0, 1);
+            return Some(run.limited(start.line, out));
         }
         let is_normal = run.run_prepared(prepared, input, start, |_| 0, out);
         self.take(run.n_steps() - before, 1);
@@ -189,9 +194,8 @@ impl Meter {
         out: &mut TextBuf,
     ) -> Option<Outcome> {
         let before = run.n_steps();
-        match self.limit {
-            Some(0) => return None,
-            limit => limit.into_iter().for_each(|limit| run.limit_steps(limit)),
+        if !self.limit_run(run) {
+            return None;
         }
         let outcome = run.record_fields(prepared, event, out);
         self.take(run.n_steps() - before, 1);
@@ -209,9 +213,8 @@ impl Meter {
         out: &mut TextBuf,
     ) -> Option<Outcome> {
         let before = run.n_steps();
-        match self.limit {
-            Some(0) => return None,
-            limit => limit.into_iter().for_each(|limit| run.limit_steps(limit)),
+        if !self.limit_run(run) {
+            return None;
         }
         let outcome = fields.write_as(form, run, input, is_trial, out);
         self.take(run.n_steps() - before, 0);

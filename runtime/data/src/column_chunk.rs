@@ -83,7 +83,7 @@ struct ChunkSizes {
 #[derive(Default)]
 struct TextRange {
     texts: Option<[Vec<u8>; 2]>,
-    /// Their first bytes, of which most texts between them are, too.
+    /// First bytes of both, see [`text_start`]. A text that starts between them is neither smaller nor larger.
     starts: Range<u64>,
 }
 
