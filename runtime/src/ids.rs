@@ -106,6 +106,15 @@ impl fmt::Debug for IdSet {
 }
 
 impl IdSet {
+    /// Note about hooks that the built-in format file printed with layouts of its own.
+    #[doc(hidden)]
+    pub fn guessed_layouts_note(&self) -> String {
+        let ids: Vec<String> = self.iter().map(display_id).collect();
+        let (hooks, layouts) = if ids.len() == 1 { ("hook", "layout") } else { ("hooks", "layouts") };
+        let ids = ids.join(", ");
+        format!("{hooks} {ids}: {layouts} of tfbc's own samples; give the system's format file with -t")
+    }
+
     /// Parses ids separated by commas or blanks. `hh` means `hh0` to `hhF`, `hhh` means `hhh0`, and `hhhh` one id.
     ///
     /// ```

@@ -3,7 +3,7 @@
 //! Commands for authors run one template, list templates and take expressions apart, and `tfbc test`, tables and
 //! analyses read events before they are formatted: such types follow the engine and would tie it if they were public.
 //! The rest (files, terminal text, suggestions) is here because commands and reports must follow the same rules, not
-//! because it is about traces. In `tfbc-cli`, `files.rs` and `terminal.rs` use it, and `tfbc info` prints inventories.
+//! because it is about traces. In `tfbc-cli`, only `files.rs` and `terminal.rs` use it.
 //!
 //! Methods of public types that are only for these packages are marked `#[doc(hidden)]`.
 
@@ -35,12 +35,6 @@ pub mod filter {
 }
 /// Work limit of a report, for events that are formatted one by one.
 pub use crate::work::Meter;
-
-/// Counts of a whole trace, for `tfbc info`.
-pub mod inventory {
-    pub use crate::inventory::{AixInventory, FileInventory, Gap, Inventory, QnxInventory};
-    pub use crate::reader::aix::SystemInfo;
-}
 
 // Files: format files and outputs follow the same rules as in a report.
 

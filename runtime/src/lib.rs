@@ -125,6 +125,7 @@ pub use format_files::Findings;
 pub use format_files::{FormatFile, FormatInput, LoadError, LoadOptions};
 pub use formats::{EventFormat, Formats};
 pub use ids::EventId;
+pub use inventory::Inventory;
 pub use monitor::{Monitor, ReportError};
 pub use output_format::Form;
 pub use pattern::Pattern;

@@ -2,14 +2,13 @@
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
 use super::formats::{self, LanguageArgs};
+use super::inputs;
 use super::pager::{self, PagerArgs};
 use super::trace::{self, Reporter, report_imbalance};
 use super::trace_args::TraceArgs;
-use super::{info_aix, info_kev, inputs};
 use clap::Args;
 use std::path::PathBuf;
-use tfbc::internal::inventory::Inventory;
-use tfbc::{Monitor, Notice, System, Trace, TraceFile, TraceInfo};
+use tfbc::{Inventory, Monitor, Notice, System, Trace, TraceInfo};
 
 /// Flags of `tfbc info`.
 #[derive(Debug, Clone, Args)]
@@ -57,18 +56,9 @@ impl InfoArgs {
             };
             let info = opened.info();
             systems.push(info.system);
-            let size = info.files.first().map_or(String::new(), size_lines);
-            let is_damaged = match read(console, opened, &info)? {
-                Inventory::Aix(inventory) => {
-                    info_aix::write(&inventory, &info, &size, &set, &mut out);
-                    inventory.n_damaged > 0 || inventory.imbalance.is_some()
-                }
-                Inventory::Qnx(inventory) => {
-                    info_kev::write(&inventory, &info, &size, &set, &mut out);
-                    inventory.n_damaged > 0 || inventory.imbalance.is_some()
-                }
-            };
-            if is_damaged {
+            let inventory = read(console, opened, &info)?;
+            out.push_str(&inventory.text(&set));
+            if inventory.n_damaged() > 0 || inventory.imbalance().is_some() {
                 status = status.max(Status::Damaged);
             }
         }
@@ -94,26 +84,12 @@ impl Monitor for ProgressOnly<'_, '_> {
 fn read(console: &Console, mut trace: Trace, info: &TraceInfo) -> Result<Inventory, Failure> {
     let mut reporter = Reporter::new(console, info);
     let inventory = match info.system {
-        System::Aix => Inventory::take(&mut trace, &mut ProgressOnly(&mut reporter)),
-        System::Qnx => Inventory::take(&mut trace, &mut reporter),
+        System::Aix => trace.inventory(&mut ProgressOnly(&mut reporter)),
+        System::Qnx => trace.inventory(&mut reporter),
     };
     reporter.end();
     let inventory = inventory
         .map_err(|error| Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", info.name)))?;
-    let imbalance = match &inventory {
-        Inventory::Aix(inventory) => inventory.imbalance,
-        Inventory::Qnx(inventory) => inventory.imbalance,
-    };
-    report_imbalance(console, &info.name, imbalance);
+    report_imbalance(console, &info.name, inventory.imbalance());
     Ok(inventory)
-}
-
-/// Lines with the size of a file, and its compression if it is compressed.
-fn size_lines(file: &TraceFile) -> String {
-    let size = file.size.map_or(String::new(), |size| format!("  size       {size} bytes\n"));
-    let packed = file.compression.map_or(String::new(), |compression| {
-        let size = file.compressed_size.map_or(String::new(), |size| format!(", {size} bytes"));
-        format!("  packed     {compression}{size}\n")
-    });
-    size + &packed
 }

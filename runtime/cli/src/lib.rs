@@ -28,8 +28,6 @@ mod fmt;
 mod formats;
 mod hexview;
 mod info;
-mod info_aix;
-mod info_kev;
 mod inputs;
 mod install;
 #[cfg(feature = "analysis")]

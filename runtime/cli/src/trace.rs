@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use tfbc::aix::{AixSummary, IdSet, TableLimits};
 use tfbc::qnx::{QnxReportOptions, QnxSummary};
 use tfbc::{
-    EventId, Form, FormatFile, Formats, Imbalance, MaxWork, Monitor, Notice, Pattern, QnxHeader, ReportError,
-    ReportOptions, ReportSummary, Split, System, Trace, TraceInfo, TraceKind, aix, report_with,
+    Form, FormatFile, Formats, Imbalance, MaxWork, Monitor, Notice, Pattern, QnxHeader, ReportError, ReportOptions,
+    ReportSummary, Split, System, Trace, TraceInfo, TraceKind, aix, report_with,
 };
 #[cfg(feature = "arrow")]
 use tfbc_data::{NoticeLog, RowSource, Tables};
@@ -134,7 +134,7 @@ impl Monitor for Reporter<'_> {
 
     fn guessed_layouts(&mut self, hooks: &IdSet) {
         if !self.console.terse {
-            self.progress.suspend(|| self.console.note(guessed_layouts(hooks)));
+            self.progress.suspend(|| self.console.note(hooks.guessed_layouts_note()));
         }
     }
 
@@ -145,14 +145,6 @@ impl Monitor for Reporter<'_> {
     fn slow(&mut self, template: &str) {
         self.progress.slow(template);
     }
-}
-
-/// Message about hooks that the built-in format file printed with its own layouts.
-pub fn guessed_layouts(hooks: &IdSet) -> String {
-    let ids: Vec<String> = hooks.iter().map(|id| EventId::Hook(id).name()).collect();
-    let (hooks, layouts) = if ids.len() == 1 { ("hook", "layout") } else { ("hooks", "layouts") };
-    let ids = ids.join(", ");
-    format!("{hooks} {ids}: {layouts} of tfbc's own samples; give the system's format file with -t")
 }
 
 /// Meaning of a command's flags for each kind of trace, computed when the first such trace is opened.

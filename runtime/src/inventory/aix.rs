@@ -42,7 +42,6 @@ pub struct AixInventory {
     /// First gaps.
     pub gaps: Vec<Gap>,
     /// Mismatch between the counts of reader and inventory, which is a bug of this library.
-    #[doc(hidden)]
     pub imbalance: Option<Imbalance>,
 }
 
@@ -143,10 +142,7 @@ impl AixInventory {
 
     /// Ids with their number of events, in ascending order.
     pub fn by_id(&self) -> impl Iterator<Item = (u16, u64)> {
-        // Collected here, because an iterator over all ids would be compiled in the package that uses it, and commands
-        // are not optimised.
-        let found: Vec<_> = (0..=u16::MAX).zip(self.by_id.iter().copied()).filter(|(_, n)| *n > 0).collect();
-        found.into_iter()
+        (0..=u16::MAX).zip(self.by_id.iter().copied()).filter(|(_, n)| *n > 0)
     }
 
     /// Earliest and latest event of all files, in nanoseconds since the start of the trace.
@@ -157,7 +153,6 @@ impl AixInventory {
 
     /// Recorded hooks that the built-in format file formats with guessed layouts, because the trace does not declare
     /// its own.
-    #[doc(hidden)]
     pub fn guessed_layouts(&self, formats: &Formats) -> IdSet {
         let mut hooks = IdSet::default();
         if !self.system().has_our_layouts() {

@@ -24,7 +24,6 @@ pub struct QnxInventory {
     /// Number of bytes skipped because of damage.
     pub n_skipped_bytes: u64,
     /// Mismatch between the reader's counts, which is a bug of this library.
-    #[doc(hidden)]
     pub imbalance: Option<Imbalance>,
     built_in: BuiltInEvents,
     /// Bit mask of CPUs with events.

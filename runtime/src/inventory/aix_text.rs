@@ -1,49 +1,47 @@
-//! `tfbc info` for AIX traces.
+//! Text of an inventory of AIX traces.
 
-use super::trace::guessed_layouts;
+use super::aix::{AixInventory, FileInventory, Gap};
+use super::{count, seconds, write_size};
+use crate::formats::Formats;
+use crate::ids::EventId;
+use crate::reader::aix::SystemInfo;
+use crate::time_zone::TimeZone;
+use crate::trace::{TraceFile, TraceInfo};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use tfbc::aix::TimeZone;
-use tfbc::internal::inventory::{AixInventory, FileInventory, Gap, SystemInfo};
-use tfbc::{EventId, Formats, TraceFile, TraceInfo};
 
 /// Canonical id of the stanza that formats hook 000.
 const ID_IS_ZERO: u16 = 0x0040;
 
-/// Prints the inventory. `size` contains the lines about the size of the first file.
-pub fn write(inventory: &AixInventory, trace: &TraceInfo, size: &str, formats: &Formats, out: &mut String) {
-    write_file(trace, size, out);
+/// Writes the inventory.
+pub fn write(inventory: &AixInventory, trace: &TraceInfo, formats: &Formats, out: &mut String) {
+    write_file(trace, out);
     write_system(inventory.system(), out);
     if let Some((first, last)) = inventory.elapsed_ns() {
         let _ = writeln!(out, "  span       {} to {} s", seconds(first), seconds(last));
     }
-    let _ = writeln!(
-        out,
-        "  events     {}, of {}",
-        inventory.n_events,
-        super::count(inventory.n_threads() as u64, "thread")
-    );
+    let _ = writeln!(out, "  events     {}, of {}", inventory.n_events, count(inventory.n_threads() as u64, "thread"));
     write_cpus(inventory, out);
     for (file, counts) in trace.files.iter().zip(&inventory.files).skip(1) {
         write_cpu_file(file, counts, out);
     }
-    let damaged = super::count(inventory.n_damaged, "place");
-    let _ = writeln!(out, "  damaged    {damaged}, {}", super::count(inventory.n_skipped_bytes, "byte"));
+    let damaged = count(inventory.n_damaged, "place");
+    let _ = writeln!(out, "  damaged    {damaged}, {}", count(inventory.n_skipped_bytes, "byte"));
     write_notices(inventory, out);
     write_gaps(inventory, trace, out);
     if inventory.n_clamped > 0 {
-        let _ = writeln!(out, "  time       went back in {}", super::count(inventory.n_clamped, "event"));
+        let _ = writeln!(out, "  time       went back in {}", count(inventory.n_clamped, "event"));
     }
     write_layouts(inventory, formats, out);
     write_ids(inventory, formats, out);
 }
 
-/// Prints the hooks that the built-in format file shows with its own layouts.
+/// Writes the hooks that the built-in format file shows with its own layouts.
 fn write_layouts(inventory: &AixInventory, formats: &Formats, out: &mut String) {
     let hooks = inventory.guessed_layouts(formats);
     if !hooks.is_empty() {
-        let _ = writeln!(out, "  layouts    {}", guessed_layouts(&hooks));
+        let _ = writeln!(out, "  layouts    {}", hooks.guessed_layouts_note());
     }
 }
 
@@ -106,13 +104,13 @@ fn write_ids(inventory: &AixInventory, formats: &Formats, out: &mut String) {
     }
 }
 
-/// Prints the properties of the first file.
-fn write_file(trace: &TraceInfo, size: &str, out: &mut String) {
+/// Writes the properties of the first file.
+fn write_file(trace: &TraceInfo, out: &mut String) {
     let Some(file) = trace.files.first() else { return };
     let _ = writeln!(out, "{}: {}", file.name, trace.kind);
-    out.push_str(size);
+    write_size(file, out);
     if let Some(header) = trace.log_header {
-        let wraps = super::count(header.wraps.into(), "time");
+        let wraps = count(header.wraps.into(), "time");
         let (entries, next, mode) = (header.n_entries, header.current, header.mode);
         let modes =
             [(1, "does not wrap"), (2, "stops when full"), (4, "base file of one file a CPU"), (8, "file of one CPU")];
@@ -125,7 +123,7 @@ fn write_file(trace: &TraceInfo, size: &str, out: &mut String) {
 fn write_cpu_file(file: &TraceFile, counts: &FileInventory, out: &mut String) {
     let cpu = file.cpu.map_or(String::from("file"), |cpu| format!("cpu {cpu}"));
     let size = file.size.map_or(String::new(), |size| format!("{size} bytes, "));
-    let events = super::count(counts.n_events, "event");
+    let events = count(counts.n_events, "event");
     let times = counts.elapsed_ns;
     let times = times.map_or(String::new(), |(first, last)| format!(", {} to {} s", seconds(first), seconds(last)));
     let _ = writeln!(out, "  {cpu:<10} {}: {size}{events}{times}", base_name(file));
@@ -133,10 +131,6 @@ fn write_cpu_file(file: &TraceFile, counts: &FileInventory, out: &mut String) {
 
 fn base_name(file: &TraceFile) -> String {
     Path::new(&file.name).file_name().map_or_else(|| file.name.clone(), |name| name.to_string_lossy().into_owned())
-}
-
-fn seconds(ns: u64) -> String {
-    format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000)
 }
 
 /// Ascending numbers as ranges, such as `0-3, 5`.
