@@ -151,6 +151,15 @@ fn every_command_is_among_them() {
 }
 
 #[test]
+fn the_page_of_commands_names_every_command() {
+    let page = include_str!("../../../docs/commands.md");
+    for name in commands().iter().filter(|name| *name != "help") {
+        let spellings = [format!("`{name}`"), format!("`tfbc {name}`"), format!("`tfbc {name} ")];
+        assert!(spellings.iter().any(|spelling| page.contains(spelling)), "docs/commands.md does not name {name}");
+    }
+}
+
+#[test]
 fn styles_act_where_they_are_promised() {
     let directory = directory();
     for line in [
