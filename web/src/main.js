@@ -111,24 +111,48 @@ function forget(name, clear) {
 
 // Report.
 
+/**
+ * The report in blocks of whole lines. The browser lays out the blocks that can be seen, so neither the first megabytes
+ * nor a new status line above them take long.
+ */
+class ReportText {
+  #decoder = new TextDecoder();
+  /** Text after the last line that is complete. */
+  #rest = '';
+  #isFirst = true;
+
+  push(bytes) {
+    const text = this.#rest + this.#decoder.decode(bytes, { stream: true });
+    const end = text.lastIndexOf('\n') + 1;
+    this.#rest = text.slice(end);
+    if (end) this.#show(text.slice(0, end));
+  }
+
+  /** Shows the last line, even if it is not complete. */
+  finish() {
+    this.#show(this.#rest + this.#decoder.decode());
+  }
+
+  #show(text) {
+    const block = element('div', { textContent: text });
+    block.style.containIntrinsicHeight = `auto ${text.split('\n').length - 1}lh`;
+    // The old report stays until there is a new one, so that typing does not flicker.
+    if (this.#isFirst) $('text').replaceChildren(block); else $('text').append(block);
+    this.#isFirst = false;
+  }
+}
+
 async function makeReport() {
   const key = JSON.stringify(describe('report', isOneEvent() ? { event: eventKind() } : {}));
   if (made.report === key) return;
   made.report = key;
   if (isOneEvent()) { await makeOne(); return; }
-  const out = $('text');
-  const decoder = new TextDecoder();
-  let isFirst = true;
-  const piece = (bytes) => {
-    // The old report stays until there is a new one, so that typing does not flicker.
-    const text = decoder.decode(bytes, { stream: true });
-    if (isFirst) { out.textContent = text; isFirst = false; } else out.append(text);
-  };
+  const out = new ReportText();
   const source = JSON.stringify(trace);
   const failed = () => forget('report', () => { out.textContent = ''; });
-  const done = await run(describe('report'), { isShown: true, on: { piece, failed } });
+  const done = await run(describe('report'), { isShown: true, on: { piece: (bytes) => out.push(bytes), failed } });
   if (!done) { if (made.report === key) made.report = null; $('cut').textContent = ''; return; }
-  if (isFirst) out.textContent = '';
+  out.finish();
   const { events, damaged, kind } = done.result;
   say(`${kind}: ${plural(events, 'event')}, ${plural(damaged, 'damaged place')}, ${done.seconds.toFixed(2)} s`);
   shown.report = source;
