@@ -613,9 +613,11 @@ function makeTimeline(data) {
   const tracks = [];
   let height = 0;
   let group = null;
-  // CPUs first, then marks, then processes in the order of their starts.
+  // CPUs first, by number, then marks, then processes in the order of their starts.
   const rank = (group) => ['CPUs', 'marks'].indexOf(group) + 1 || 3;
-  for (const track of data.tracks.toSorted((one, other) => rank(one.group) - rank(other.group))) {
+  const { compare } = new Intl.Collator('en', { numeric: true });
+  const order = (one, other) => rank(one.group) - rank(other.group) || (one.group === 'CPUs' ? compare(one.name, other.name) : 0);
+  for (const track of data.tracks.toSorted(order)) {
     const n = track.start.length;
     const end = track.start.map((start, at) => start + track.length[at]);
     const lanes = track.depth.reduce((deepest, depth) => Math.max(deepest, depth), 0) + 1;
