@@ -149,7 +149,7 @@ async function makeReport() {
   if (isOneEvent()) { await makeOne(); return; }
   const out = new ReportText();
   const source = JSON.stringify(trace);
-  const failed = () => forget('report', () => { out.textContent = ''; });
+  const failed = () => forget('report', () => { $('text').textContent = ''; });
   const done = await run(describe('report'), { isShown: true, on: { piece: (bytes) => out.push(bytes), failed } });
   if (!done) { if (made.report === key) made.report = null; $('cut').textContent = ''; return; }
   out.finish();
