@@ -471,8 +471,12 @@ impl<'t> Parser<'t> {
             // One search for all ends: a search for each of them may reach the end of the expression.
             let is_end = |(at, letter): &(usize, char)| ends.contains(letter) || rest[*at..].starts_with("&&");
             let end = rest.char_indices().find(is_end).map_or(rest.len(), |(at, _)| at);
+            let value = rest[..end].trim();
+            if value.is_empty() {
+                return Err(self.error(String::from("expected a value; `\"\"` is the empty text")));
+            }
             self.at += end;
-            return Ok((rest[..end].trim().to_owned(), false));
+            return Ok((value.to_owned(), false));
         }
         let mut value = String::new();
         let mut letters = self.rest().char_indices().skip(1);
@@ -596,6 +600,9 @@ mod tests {
             ("101{}", "position 5: expected a condition"),
             ("101{a", "position 6: expected =, !=, <"),
             ("é{a!1}", "position 4: expected =, !=, <"),
+            ("a=", "position 3: expected a value; `\"\"` is the empty text"),
+            ("a > ", "position 5: expected a value"),
+            ("101{a= ,b=1}", "position 8: expected a value"),
             ("101{a=1", "position 8: expected `,` and another condition"),
             ("101{a=1}x", "position 9: expected `|`"),
             ("101,102", "position 4: expected `|`"),
