@@ -93,7 +93,7 @@ impl<H: Host> Monitor for HostMonitor<'_, H> {
 }
 
 /// Bytes that are read ahead, of all files together.
-const AHEAD: usize = 1 << 20;
+const AHEAD: usize = 4 << 20;
 /// Least number of bytes per file that are read ahead.
 const LEAST_AHEAD: usize = 1 << 16;
 
