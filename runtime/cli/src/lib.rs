@@ -93,43 +93,14 @@ const EXAMPLES: &str = "\
 Examples:
   tfbc report trace.log                          format a trace with the built-in format file
   tfbc report -t my.trcfmt trace.log             format it with your own
-  tfbc compile my.trcfmt -o my.tfbc              compile format files once, load them fast
-  tfbc event -t my.trcfmt --env 32 010a00000000000a
   tfbc report -t defs.xml log.kev                a QNX log with its event definitions
-  tfbc explain S07                               explain a diagnostic";
+  tfbc info trace.log                            what a trace contains, and if it is complete
+  tfbc check my.trcfmt                           show the problems in a format file
+  tfbc explain S07                               explain one of them";
 
+// In the order of the help: for traces, for format files, for the shell, and those of AIX and QNX.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Compile format files into one blob
-    #[command(after_help = "\
-Examples:
-  tfbc compile a.trcfmt b.trcfmt -o both.tfbc    b's stanzas win over a's
-  tfbc compile a.trcfmt --emit bytecode          print a stage of the compiler")]
-    Compile(compile::CompileArgs),
-    /// Check format files and show all problems in them
-    #[command(after_help = "\
-Examples:
-  tfbc check a.trcfmt
-  tfbc check --message-format short --strict *.trcfmt
-  tfbc check --fix --dry-run a.trcfmt            show the repairs as a diff
-  tfbc check --fix a.trcfmt                      repair it
-  tfbc check --allow S47 --deny C4x a.trcfmt     hide warnings, or turn them into errors
-  tfbc check --message-format sarif a.trcfmt > findings.sarif
-  tfbc check defs.xml                            QNX event definitions")]
-    Check(compile::CheckArgs),
-    /// Translate format files between AIX's templates and QNX's event definitions
-    #[command(after_help = "\
-Examples:
-  tfbc convert defs.xml -o defs.trcfmt           a stanza for each event
-  tfbc convert my.trcfmt --class USER --first-id 100")]
-    Convert(convert::ConvertArgs),
-    /// Bring format files into the canonical layout
-    #[command(after_help = "\
-Examples:
-  tfbc fmt my.trcfmt                             in place
-  tfbc fmt --check *.trcfmt defs.xml             show what would change
-  tfbc fmt - < my.trcfmt                         from standard input to standard output")]
-    Fmt(fmt::FmtArgs),
     /// Format whole traces and logs
     #[command(after_help = "\
 Examples:
@@ -144,74 +115,35 @@ Examples:
   tfbc report -t defs.xml --defined log.kev      a QNX log with event definitions
   tfbc report --only USER,KER_CALL:11 --cpu 0 --to ndjson log.kev")]
     Report(Box<report::ReportArgs>),
-    /// Format one event given in hex
-    #[command(after_help = "\
-Examples:
-  tfbc event -t a.trcfmt --env 32 010a0000 0000000a
-  tfbc event -t a.trcfmt --env 64 8000000850000005 000000000000002a --trace
-  tfbc event -t defs.xml --class USER --id 65 '00 03 04 00'")]
-    Event(event::EventArgs),
-    /// Test format files: compare the text of events with the accepted text
-    #[command(after_help = "\
-Examples:
-  tfbc test --new boot.trc -t my.trcfmt          write a first case file, boot.case.toml
-  tfbc test                                      run the case files here and below
-  tfbc test --review                             look at each change, and accept or reject it
-  tfbc test --accept                             accept the texts that the last run showed
-  tfbc test --coverage                           which parts of the format files events reach
-  tfbc test --report junit --report-file out.xml tests/")]
-    Test(Box<test::TestArgs>),
-    /// Show the report of some events again after every save of a format file
-    #[command(after_help = "\
-Examples:
-  tfbc watch my.trcfmt boot.trc                  the first events, and problems in my.trcfmt
-  tfbc watch my.trcfmt boot.trc --only 15b --columns id,elapsed,text
-  tfbc watch -t defs.xml log.kev --only USER --first 5")]
-    Watch(watch::WatchArgs),
-    /// Show an event's bytes, and the parts of its template that read them
-    #[command(after_help = "\
-Examples:
-  tfbc hexview -t a.trcfmt --env 32 010a0000 0000000a
-  tfbc hexview -t a.trcfmt --only 15b --first 3 trace.log
-  tfbc hexview -t a.trcfmt --only 15b --entry 7 trace.log
-  tfbc hexview -t defs.xml --class USER --id 65 '00 03 04 00'")]
-    Hexview(hexview::HexviewArgs),
-    /// List the hooks and events that format files define, with their labels
-    #[command(after_help = "\
-Examples:
-  tfbc list                                      the built-in format file
-  tfbc list -t a.trcfmt")]
-    List(list::ListArgs),
-    /// List the typed fields of events that JSON lines and tables contain
-    #[command(after_help = "\
-Examples:
-  tfbc fields a.trcfmt
-  tfbc fields a.trcfmt --id 010
-  tfbc fields a.trcfmt --to json")]
-    Fields(fields::FieldsArgs),
-    /// Divide a trace into parts that any machine can format alone
-    ///
-    /// The split file contains the state of the reader where a part begins. The reports of all parts, one after
-    /// another, are the report of the whole.
-    #[command(after_help = "\
-Examples:
-  tfbc split -n 8 -o trace.tfbs trace.log        eight parts of about equal size
-  tfbc split --bytes 64m -t my.trcfmt -o trace.tfbs trace.log
-  tfbc report --part 1 trace.tfbs                the report of the first part, with the heading")]
-    Split(split::SplitArgs),
-    /// Write an index of a trace, by which reports with filters read only the parts that can match
-    #[command(after_help = "\
-Examples:
-  tfbc index trace.log                           writes trace.log.tfbs
-  tfbc report --from 3600 --until 3601 trace.log.tfbs
-  tfbc report --only 15b trace.log.tfbs")]
-    Index(split::IndexArgs),
     /// Describe a trace or log: header, kind, time range, events per id, damage
     #[command(after_help = "\
 Examples:
   tfbc info trace.log
   tfbc info -t a.trcfmt trace.log                also list ids without a template")]
     Info(info::InfoArgs),
+    /// Look through a trace on the terminal: scroll, search, filter, and look at single events
+    ///
+    /// The list appears at once, while the rest of the trace is read. `?` shows the keys, which are those of less and vim.
+    #[command(after_help = "\
+Examples:
+  tfbc browse trace.log
+  tfbc browse -t my.trcfmt --from 1.5 trace.log
+  tfbc browse -t defs.xml --only USER log.kev
+  ssh host cat trace.log | tfbc browse -         over the network")]
+    #[cfg(feature = "browse")]
+    Browse(Box<browse::BrowseArgs>),
+    /// Write a report as one HTML file that can be mailed, with summary and timeline
+    ///
+    /// The page loads nothing from elsewhere: a browser without a network shows it. It has the events with their texts,
+    /// a filter and a search, the tables of `tfbc summary`, and a timeline.
+    #[command(after_help = "\
+Examples:
+  tfbc view trace.log                            writes trace.log.html
+  tfbc view --open -o /tmp/page.html trace.log
+  tfbc view --from 1 --until 1.5 --exec ksh -o ksh.html trace.log
+  tfbc view -t my.xml --limit 500000 -o log.html log.kev")]
+    #[cfg(feature = "analysis")]
+    View(Box<view::ViewArgs>),
     /// Sum up where the time of a trace went: CPUs, processes, threads, calls, interrupts
     #[command(after_help = "\
 Examples:
@@ -243,29 +175,103 @@ Examples:
   tfbc timeline -o log.pftrace -t my.xml log.kev   with the events of the class USER")]
     #[cfg(feature = "analysis")]
     Timeline(Box<timeline::TimelineArgs>),
-    /// Write a report as one HTML file that can be mailed, with summary and timeline
-    ///
-    /// The page loads nothing from elsewhere: a browser without a network shows it. It has the events with their texts,
-    /// a filter and a search, the tables of `tfbc summary`, and a timeline.
+    /// List the hooks and events that format files define, with their labels
     #[command(after_help = "\
 Examples:
-  tfbc view trace.log                            writes trace.log.html
-  tfbc view --open -o /tmp/page.html trace.log
-  tfbc view --from 1 --until 1.5 --exec ksh -o ksh.html trace.log
-  tfbc view -t my.xml --limit 500000 -o log.html log.kev")]
-    #[cfg(feature = "analysis")]
-    View(Box<view::ViewArgs>),
-    /// Look through a trace on the terminal: scroll, search, filter, and look at single events
-    ///
-    /// The list appears at once, while the rest of the trace is read. `?` shows the keys, which are those of less and vim.
+  tfbc list                                      the built-in format file
+  tfbc list -t a.trcfmt")]
+    List(list::ListArgs),
+    /// List the typed fields of events that JSON lines and tables contain
     #[command(after_help = "\
 Examples:
-  tfbc browse trace.log
-  tfbc browse -t my.trcfmt --from 1.5 trace.log
-  tfbc browse -t defs.xml --only USER log.kev
-  ssh host cat trace.log | tfbc browse -         over the network")]
-    #[cfg(feature = "browse")]
-    Browse(Box<browse::BrowseArgs>),
+  tfbc fields a.trcfmt
+  tfbc fields a.trcfmt --id 010
+  tfbc fields a.trcfmt --to json")]
+    Fields(fields::FieldsArgs),
+    /// Format one event given in hex
+    #[command(after_help = "\
+Examples:
+  tfbc event -t a.trcfmt --env 32 010a0000 0000000a
+  tfbc event -t a.trcfmt --env 64 8000000850000005 000000000000002a --trace
+  tfbc event -t defs.xml --class USER --id 65 '00 03 04 00'")]
+    Event(event::EventArgs),
+    /// Divide a trace into parts that any machine can format alone
+    ///
+    /// The split file contains the state of the reader where a part begins. The reports of all parts, one after
+    /// another, are the report of the whole.
+    #[command(after_help = "\
+Examples:
+  tfbc split -n 8 -o trace.tfbs trace.log        eight parts of about equal size
+  tfbc split --bytes 64m -t my.trcfmt -o trace.tfbs trace.log
+  tfbc report --part 1 trace.tfbs                the report of the first part, with the heading")]
+    Split(split::SplitArgs),
+    /// Write an index of a trace, by which reports with filters read only the parts that can match
+    #[command(after_help = "\
+Examples:
+  tfbc index trace.log                           writes trace.log.tfbs
+  tfbc report --from 3600 --until 3601 trace.log.tfbs
+  tfbc report --only 15b trace.log.tfbs")]
+    Index(split::IndexArgs),
+    /// Check format files and show all problems in them
+    #[command(after_help = "\
+Examples:
+  tfbc check a.trcfmt
+  tfbc check --message-format short --strict *.trcfmt
+  tfbc check --fix --dry-run a.trcfmt            show the repairs as a diff
+  tfbc check --fix a.trcfmt                      repair it
+  tfbc check --allow S47 --deny C4x a.trcfmt     hide warnings, or turn them into errors
+  tfbc check --message-format sarif a.trcfmt > findings.sarif
+  tfbc check defs.xml                            QNX event definitions")]
+    Check(compile::CheckArgs),
+    /// Test format files: compare the text of events with the accepted text
+    #[command(after_help = "\
+Examples:
+  tfbc test --new boot.trc -t my.trcfmt          write a first case file, boot.case.toml
+  tfbc test                                      run the case files here and below
+  tfbc test --review                             look at each change, and accept or reject it
+  tfbc test --accept                             accept the texts that the last run showed
+  tfbc test --coverage                           which parts of the format files events reach
+  tfbc test --report junit --report-file out.xml tests/")]
+    Test(Box<test::TestArgs>),
+    /// Show the report of some events again after every save of a format file
+    #[command(after_help = "\
+Examples:
+  tfbc watch my.trcfmt boot.trc                  the first events, and problems in my.trcfmt
+  tfbc watch my.trcfmt boot.trc --only 15b --columns id,elapsed,text
+  tfbc watch -t defs.xml log.kev --only USER --first 5")]
+    Watch(watch::WatchArgs),
+    /// Show an event's bytes, and the parts of its template that read them
+    #[command(after_help = "\
+Examples:
+  tfbc hexview -t a.trcfmt --env 32 010a0000 0000000a
+  tfbc hexview -t a.trcfmt --only 15b --first 3 trace.log
+  tfbc hexview -t a.trcfmt --only 15b --entry 7 trace.log
+  tfbc hexview -t defs.xml --class USER --id 65 '00 03 04 00'")]
+    Hexview(hexview::HexviewArgs),
+    /// Bring format files into the canonical layout
+    #[command(after_help = "\
+Examples:
+  tfbc fmt my.trcfmt                             in place
+  tfbc fmt --check *.trcfmt defs.xml             show what would change
+  tfbc fmt - < my.trcfmt                         from standard input to standard output")]
+    Fmt(fmt::FmtArgs),
+    /// Translate format files between AIX's templates and QNX's event definitions
+    #[command(after_help = "\
+Examples:
+  tfbc convert defs.xml -o defs.trcfmt           a stanza for each event
+  tfbc convert my.trcfmt --class USER --first-id 100")]
+    Convert(convert::ConvertArgs),
+    /// Compile format files into one blob
+    #[command(after_help = "\
+Examples:
+  tfbc compile a.trcfmt b.trcfmt -o both.tfbc    b's stanzas win over a's
+  tfbc compile a.trcfmt --emit bytecode          print a stage of the compiler")]
+    Compile(compile::CompileArgs),
+    /// Verify blobs
+    #[command(after_help = "\
+Examples:
+  tfbc verify a.tfbc b.tfbc")]
+    Verify(blob::VerifyArgs),
     /// List the bytecode of a blob or format file
     #[command(after_help = "\
 Examples:
@@ -273,17 +279,6 @@ Examples:
   tfbc disasm a.tfbc 15b                         one hook
   tfbc disasm a.xml USER:65                      one QNX event")]
     Disasm(blob::DisasmArgs),
-    /// Verify blobs
-    #[command(after_help = "\
-Examples:
-  tfbc verify a.tfbc b.tfbc")]
-    Verify(blob::VerifyArgs),
-    /// Serve editors: diagnostics, hover, completion and more, over the Language Server Protocol
-    #[command(after_help = "\
-Examples:
-  tfbc lsp                                       the command to enter in the editor")]
-    #[cfg(feature = "lsp")]
-    Lsp(lsp::LspArgs),
     /// Print the instruction table
     #[command(after_help = "\
 Examples:
@@ -295,6 +290,12 @@ Examples:
   tfbc explain S07
   tfbc explain                                   list all codes")]
     Explain(explain::ExplainArgs),
+    /// Serve editors: diagnostics, hover, completion and more, over the Language Server Protocol
+    #[command(after_help = "\
+Examples:
+  tfbc lsp                                       the command to enter in the editor")]
+    #[cfg(feature = "lsp")]
+    Lsp(lsp::LspArgs),
     /// Write a shell script that completes commands, flags and values
     #[command(after_help = "\
 Examples:
