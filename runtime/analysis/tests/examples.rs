@@ -325,6 +325,53 @@ fn a_loss_that_outlasts_the_span_is_lost() {
 }
 
 #[test]
+fn untraced_time_that_begins_at_the_end_is_none() {
+    let hooks = |last: [RecordedHook; 2]| {
+        let [first, second] = last;
+        [
+            dispatch(0, 0x106, 0, 100, 11),
+            call(100, 0x101, 11, "a"),
+            dispatch(200, 0x106, 0, 100, 12),
+            call(300, 0x101, 12, "b"),
+            first,
+            second,
+        ]
+    };
+    let (off, on, lost) = (0x002, 0x001, 0x006);
+    let mark = |t, id| hook(t, id, 0, 9, &[0, 7]);
+    for last in [
+        [mark(400, off), mark(400, on)],
+        [mark(400, off), mark(400, lost)],
+        [hook(400, 0x1A0, 0, 12, &[]), mark(400, lost)],
+    ] {
+        let summary = summary(stream(1, &hooks(last)), &AnalysisOptions::default());
+        check(&summary, "pending", &["call"], "a", "elapsed_ns=300");
+        check(&summary, "pending", &["call"], "b", "elapsed_ns=100");
+        check(&summary, "call", &["call"], "a", "pending=1 cut=0");
+        check(&summary, "call", &["call"], "b", "pending=1 cut=0");
+        assert!(summary.section("gap").is_none_or(|gaps| gaps.rows().len() == 0));
+    }
+}
+
+#[test]
+fn untraced_time_that_ends_where_the_span_begins_is_no_part_of_it() {
+    let hooks = [
+        dispatch(0, 0x106, 0, 100, 11),
+        hook(100, 0x006, 0, 9, &[0, 7]),
+        hook(200, 0x002, 0, 9, &[0]),
+        hook(300, 0x001, 0, 9, &[0]),
+        dispatch(400, 0x106, 0, 100, 11),
+    ];
+    for from in [100, 300] {
+        let options = AnalysisOptions { from: Some(from), ..AnalysisOptions::default() };
+        let summary = summary(stream(1, &hooks), &options);
+        let gaps = numbers(summary.section("gap").unwrap(), &["category", "from_ns"]);
+        let expected: &[&str] = if from == 100 { &["off.200"] } else { &[] };
+        assert_eq!(gaps.keys().collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
 fn a_server_works_for_all_clients_that_it_owes_an_answer() {
     let runs = |t, pid, tid| record(t, 4, 1, &[pid, tid, 10, 0]);
     let records = [

@@ -128,7 +128,7 @@ impl TimelineArgs {
             console.note(format_args!("{}: the trace has no events", analyse::names_of(&traces)));
         }
         if counts.has_unproven {
-            let text = "some CPU time is shown as unknown: the trace showed too late which events end it";
+            let text = "some CPU time is not shown: the trace showed too late which events end it";
             console.warning(Message::Notable, String::from(text));
         }
         if counts.n_left_out > 0 {

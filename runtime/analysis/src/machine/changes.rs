@@ -77,14 +77,14 @@ impl Machine {
 
     /// True if a thread runs on a CPU in `n_frames` nested interrupts. The innermost has the number `last`.
     #[inline(always)]
-    pub fn runs_within(&self, at: usize, running: RunningThread, n_frames: usize, last: Option<&u64>) -> bool {
+    pub fn runs_within(&self, at: usize, running: RunningThread, n_frames: usize, last: Option<u64>) -> bool {
         let cpu = &self.cpus[at];
         let RunningThread { id, thread, idle } = running;
         // A CPU in a gap has no thread.
         cpu.thread == Some((id, thread))
             && cpu.is_known
             && cpu.frames.len() == n_frames
-            && cpu.frames.last().map(|frame| &frame.number) == last
+            && cpu.frames.last().map(|frame| frame.number) == last
             && self.threads[thread as usize].is_idle == idle
     }
 

@@ -28,6 +28,8 @@ impl Machine {
                 self.gap(stream, from..end, GapKind::Off, Missed::default());
             }
         }
+        // Untraced time that begins at the end is none.
+        self.totals.gaps.retain(|gap| gap.from < end);
         for at in 0..self.cpus.len() {
             self.charge(at, end, IntervalEnd::Plain);
             self.end_frames(at, end.max(self.from), false);

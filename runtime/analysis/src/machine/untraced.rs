@@ -99,10 +99,10 @@ impl Machine {
     fn begin(&mut self, stream: usize, now: u64, kind: GapKind) {
         self.need_cpu();
         // Gaps that start at one time are applied together.
-        let is_loss = kind == GapKind::Lost;
-        if self.pending_gap_start.is_some_and(|pending| pending != (now, is_loss)) {
+        if self.pending_gap_start.is_some_and(|(begin, _)| begin != now) {
             self.apply_gap_start();
         }
+        let is_loss = kind == GapKind::Lost || self.pending_gap_start.is_some_and(|(_, is_loss)| is_loss);
         for at in self.covered(stream) {
             self.note_moved(at, now);
             self.charge(at, now, IntervalEnd::Plain);
@@ -121,7 +121,10 @@ impl Machine {
     }
 
     fn end(&mut self, stream: usize, now: u64, kind: GapKind) {
-        self.apply_gap_start();
+        // A gap without a length has no effect at the end of the span, so it waits, too.
+        if self.pending_gap_start.is_some_and(|(begin, _)| begin < now) {
+            self.apply_gap_start();
+        }
         for at in self.covered(stream) {
             self.note_moved(at, now);
             self.charge(at, now, IntervalEnd::Plain);
@@ -154,7 +157,8 @@ impl Machine {
 
     /// Lists a gap of a stream, cut to the analysed time.
     pub(super) fn gap(&mut self, stream: usize, time: Range<u64>, kind: GapKind, missed: Missed) {
-        if time.end < self.from || (kind == GapKind::Off && time.is_empty()) {
+        let is_before = time.end < self.from || (time.end == self.from && time.start < self.from);
+        if is_before || (kind == GapKind::Off && time.is_empty()) {
             return;
         }
         if self.totals.gaps.len() >= MAX_GAPS {

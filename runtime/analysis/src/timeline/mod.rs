@@ -197,8 +197,14 @@ struct CpuTrack {
     base: Option<Base>,
     /// Track of states of the thread that runs (AIX).
     state: Option<Track>,
-    /// Numbers of the interrupts.
-    frames: Vec<u64>,
+    frames: Vec<OpenFrame>,
+}
+
+/// Interrupt on the track of a CPU.
+struct OpenFrame {
+    number: u64,
+    /// Row of its body in [`Timeline::frame_bodies`].
+    row: usize,
 }
 
 /// Tracks of a thread.
@@ -222,6 +228,15 @@ struct Held {
     /// Place of the body in [`Timeline::held_bodies`]; `None` for an end.
     body: Option<Range<usize>>,
     proof: Proof,
+}
+
+/// Slice that is open while changes are held.
+struct HeldSlice {
+    /// Place of the body in [`Timeline::held_bodies`].
+    body: Range<usize>,
+    has_proof: bool,
+    /// True if it is written. A slice around one without proof is not: it ends before, and begins again after.
+    is_shown: bool,
 }
 
 /// Evidence that a slice needs before it is written.
@@ -334,6 +349,8 @@ struct Timeline<'o> {
     held: Option<Vec<Held>>,
     /// Bodies of the held changes, one after the other.
     held_bodies: Vec<u8>,
+    /// Slices that were open when the first of the changes was held, by the id of their track.
+    held_open: HashMap<u32, Vec<HeldSlice>>,
     /// Classes of interrupts that the held changes wait for, each once.
     held_classes: Vec<usize>,
     /// Number of proofs of the trace when the held changes were last compared with them.
@@ -418,6 +435,7 @@ impl<'o> Timeline<'o> {
             on_cpu: Vec::new(),
             held: None,
             held_bodies: Vec::new(),
+            held_open: HashMap::default(),
             held_classes: Vec::new(),
             n_proofs: None,
             has_unproven: false,
@@ -469,6 +487,7 @@ impl<'o> Timeline<'o> {
                 if let Some(held) = &mut self.held {
                     held.clear();
                     self.held_bodies.clear();
+                    self.held_open.clear();
                     self.held_classes.clear();
                 } else if !self.cpus.is_empty() {
                     self.set_base(0, None, time, machine);
@@ -530,7 +549,7 @@ impl<'o> Timeline<'o> {
             return;
         }
         if let Some(CpuTrack { base: Some(Base::Thread(running)), frames, .. }) = self.cpus.get(at)
-            && machine.runs_within(at, *running, frames.len(), frames.last())
+            && machine.runs_within(at, *running, frames.len(), frames.last().map(|frame| frame.number))
         {
             return;
         }
@@ -546,7 +565,7 @@ impl<'o> Timeline<'o> {
             self.set_base(at, base, time, machine);
         }
         let open = &self.cpus[at].frames;
-        let n_same = machine.frames(at).zip(open).take_while(|((number, ..), open)| number == *open).count();
+        let n_same = machine.frames(at).zip(open).take_while(|((number, ..), open)| *number == open.number).count();
         if n_same == open.len() && n_same == machine.frames(at).len() {
             return;
         }
@@ -664,12 +683,15 @@ impl<'o> Timeline<'o> {
         let n_open = self.cpus[at].frames.len();
         self.cpus[at].frames.truncate(n_same);
         (n_same..n_open).for_each(|_| self.end(track, time));
+        if self.held.is_none() && machine.frames(at).skip(n_same).any(|(_, class, _)| !self.is_proven(class)) {
+            self.start_holding();
+        }
         for (number, class, row) in machine.frames(at).skip(n_same) {
             let mut bodies = std::mem::take(&mut self.frame_bodies);
             let body = bodies.of(row, |out| self.frame_body(class, row, machine, rules, out));
             self.begin(track, time, body, Proof::End(class));
             self.frame_bodies = bodies;
-            self.cpus[at].frames.push(number);
+            self.cpus[at].frames.push(OpenFrame { number, row });
         }
     }
 
@@ -727,14 +749,46 @@ impl<'o> Timeline<'o> {
     /// Begins a slice on the track of a CPU, or keeps it until the trace shows what its time means.
     fn begin(&mut self, track: Track, time: u64, body: &[u8], proof: Proof) {
         if self.held.is_none() {
-            if !matches!(proof, Proof::End(class) if !self.is_proven(class)) {
-                return self.slices.begin(track, time, body);
-            }
-            self.held = Some(Vec::new());
+            return self.slices.begin(track, time, body);
         }
+        let body = self.hold_body(body);
+        self.hold(Held { track, time, body: Some(body), proof });
+    }
+
+    fn hold_body(&mut self, body: &[u8]) -> Range<usize> {
         let start = self.held_bodies.len();
         self.held_bodies.extend_from_slice(body);
-        self.hold(Held { track, time, body: Some(start..self.held_bodies.len()), proof });
+        start..self.held_bodies.len()
+    }
+
+    /// Holds the changes of CPU tracks from now on.
+    #[cold]
+    fn start_holding(&mut self) {
+        self.held = Some(Vec::new());
+        let cpus = std::mem::take(&mut self.cpus);
+        for (at, cpu) in cpus.iter().enumerate() {
+            if let Some(track) = cpu.track {
+                let base = cpu.base.map(|base| match base {
+                    Base::Thread(running) => self.runs[running.thread as usize].bytes.clone(),
+                    Base::Lost => self.lost.clone(),
+                    Base::Off => self.off.clone(),
+                    Base::Switch => self.switch.clone(),
+                });
+                let frames = cpu.frames.iter().map(|frame| self.frame_bodies.of(frame.row, |_| {}).to_vec());
+                let bodies = base.into_iter().chain(frames).collect();
+                self.hold_open(track, bodies);
+            }
+            if let Some(state) = cpu.state {
+                self.hold_open(state, vec![self.on_cpu[at].clone()]);
+            }
+        }
+        self.cpus = cpus;
+    }
+
+    fn hold_open(&mut self, track: Track, bodies: Vec<Vec<u8>>) {
+        let held = |body: Vec<u8>| HeldSlice { body: self.hold_body(&body), has_proof: true, is_shown: true };
+        let open = bodies.into_iter().map(held).collect();
+        self.held_open.insert(track.id, open);
     }
 
     fn end(&mut self, track: Track, time: u64) {
@@ -778,24 +832,65 @@ impl<'o> Timeline<'o> {
             is_proven &= self.proven[class];
         }
         if is_proven {
-            self.release();
+            self.release(true);
         } else if held.len() >= MAX_HELD {
             self.has_unproven = true;
-            self.call_unknown(has_dispatch);
-            self.release();
-            self.held = (!has_dispatch).then(Vec::new);
+            self.release(has_dispatch);
         }
     }
 
-    fn release(&mut self) {
+    /// Writes the changes that were held. Slices without proof are left out: no slice shows unknown time.
+    fn release(&mut self, has_dispatch: bool) {
         self.held_classes.clear();
-        for held in self.held.take().into_iter().flatten() {
-            match held.body {
-                Some(body) => self.slices.begin(held.track, held.time, &self.held_bodies[body]),
-                None => self.slices.end(held.track, held.time, &[]),
+        let (held, bodies) = (self.held.take().unwrap_or_default(), std::mem::take(&mut self.held_bodies));
+        let mut open = std::mem::take(&mut self.held_open);
+        if open.is_empty() && held.iter().all(|change| self.has_proof(change.proof, has_dispatch)) {
+            for Held { track, time, body, .. } in held {
+                match body {
+                    Some(body) => self.slices.begin(track, time, &bodies[body]),
+                    None => self.slices.end(track, time, &[]),
+                }
+            }
+            return;
+        }
+        for Held { track, time, body, proof } in held {
+            let open = open.entry(track.id).or_default();
+            match body {
+                Some(body) => {
+                    let has_proof = self.has_proof(proof, has_dispatch);
+                    if has_proof {
+                        self.slices.begin(track, time, &bodies[body.clone()]);
+                    } else {
+                        for outer in open.iter_mut().filter(|outer| outer.is_shown) {
+                            outer.is_shown = false;
+                            self.slices.end(track, time, &[]);
+                        }
+                    }
+                    open.push(HeldSlice { body, has_proof, is_shown: has_proof });
+                }
+                None => {
+                    let Some(HeldSlice { has_proof, is_shown, .. }) = open.pop() else { continue };
+                    if is_shown {
+                        self.slices.end(track, time, &[]);
+                    }
+                    if !has_proof {
+                        let first = open.iter().rposition(|outer| !outer.has_proof).map_or(0, |last| last + 1);
+                        for outer in &mut open[first..] {
+                            outer.is_shown = true;
+                            self.slices.begin(track, time, &bodies[outer.body.clone()]);
+                        }
+                    }
+                }
             }
         }
-        self.held_bodies.clear();
+        // The ends of slices that were left out are still to come.
+        if !has_dispatch || open.values().flatten().any(|slice| !slice.has_proof) {
+            self.held = Some(Vec::new());
+            for slice in open.values_mut().flatten() {
+                slice.body = self.hold_body(&bodies[slice.body.clone()]);
+            }
+            self.held_open = open;
+        }
     }
 
     fn has_proof(&self, proof: Proof, has_dispatch: bool) -> bool {
@@ -804,43 +899,6 @@ impl<'o> Timeline<'o> {
             Proof::Dispatch => has_dispatch,
             Proof::End(class) => has_dispatch && self.is_proven(class),
         }
-    }
-
-    /// Renames the held slices without proof to `unknown`.
-    fn call_unknown(&mut self, has_dispatch: bool) {
-        let start = self.held_bodies.len();
-        self.slices.sink.encode(b"unknown", "unknown", &[], &mut self.held_bodies);
-        let unknown = start..self.held_bodies.len();
-        let mut held = self.held.take().unwrap_or_default();
-        for change in &mut held {
-            let has_proof = self.has_proof(change.proof, has_dispatch);
-            if let Some(body) = change.body.as_mut().filter(|_| !has_proof) {
-                body.clone_from(&unknown);
-            }
-        }
-        self.held = Some(held);
-    }
-
-    /// Writes the changes that were held at the end of the trace. Without a dispatch all but untraced time is unknown.
-    fn release_rest(&mut self, has_dispatch: bool) {
-        if has_dispatch {
-            self.call_unknown(true);
-            return self.release();
-        }
-        let mut open: HashMap<u32, Vec<bool>> = HashMap::default();
-        let held = self.held.take().unwrap_or_default();
-        let kept = held.into_iter().filter(|change| {
-            let open = open.entry(change.track.id).or_default();
-            match change.body {
-                Some(_) => {
-                    open.push(change.proof == Proof::Given);
-                    change.proof == Proof::Given
-                }
-                None => open.pop().unwrap_or(true),
-            }
-        });
-        self.held = Some(kept.collect());
-        self.release();
     }
 
     // Tracks of threads.
@@ -1087,7 +1145,7 @@ impl Observer for Timeline<'_> {
     fn finish(&mut self, machine: &mut Machine, end: u64, rules: &dyn InterruptRules) {
         self.apply(machine, rules);
         if self.held.is_some() {
-            self.release_rest(machine.has_dispatch());
+            self.release(machine.has_dispatch());
         }
         for slot in 0..self.threads.len() {
             if let Some(tracks) = self.threads[slot].filter(|tracks| tracks.has_call) {

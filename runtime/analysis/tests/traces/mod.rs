@@ -234,7 +234,7 @@ fn drawn(trace: &mut Trace, options: &AnalysisOptions) -> TrackTimes {
             open.push(slice);
         }
         if tracks[&track].starts_with("CPU ") {
-            let own = own.into_iter().filter(|(category, ns)| *ns > 0 && category != "unknown");
+            let own = own.into_iter().filter(|(_, ns)| *ns > 0);
             times.extend(own.map(|(category, ns)| ((tracks[&track].clone(), category), ns)));
         }
     }
