@@ -73,7 +73,7 @@ parse: a template, instructions | lex/parse engine | | | | 24612
 load: a template whole, instructions | load/whole engine | | | | 18180
 load: a template verified, instructions | load/verified engine | | | 2500 | 2903
 load: a template lazily, instructions | load/lazily engine | | | 250 | 327
-times: CPUs of a summary : counts | times/cpus engine | report/stats engine | | 1.50 | 1.93
+times: CPUs of a summary : counts | times/cpus engine | report/stats engine | | 1.50 | 1.50
 times: a summary, instructions | times/all engine | | | | 3141
 times: CPUs of a QNX log, instructions | times/kev-cpus engine | | | | 404
 times: a summary of a QNX log, instructions | times/kev-all engine | | | | 659

@@ -93,7 +93,7 @@ pub mod analysis {
         PreparedAction, PreparedRule, RecordRules, RuledEvent, ThreadContext,
     };
     pub use crate::events::{ArgumentName, ArgumentValue, BuiltInEvents, text_of_words};
-    pub use crate::reader::aix::{Ahead, CommonIds, LogInfo, RawEvent, TimedEvent, hooks};
+    pub use crate::reader::aix::{Ahead, CommonIds, LogInfo, RawEvent, RunTimes, TimedEvent, hooks};
     pub use crate::reader::kev::{KevHeader, classes};
 }
 

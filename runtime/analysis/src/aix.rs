@@ -1,13 +1,13 @@
 //! Feeds AIX events to the state machine, by the rules of the context table.
 
 use crate::gaps::GapStarts;
-use crate::machine::{MAX_CPUS, Machine, Returned};
+use crate::machine::{MAX_CPUS, Machine, Returned, Turn};
 use crate::marks::Mark;
 use crate::totals::{Missed, RecordedKinds, Totals};
 use crate::{AnalysisError, AnalysisOptions, EventCpu, Observer};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tfbc::internal::analysis::{Ahead, CommonIds, RawEvent, TimedEvent, hooks};
+use tfbc::internal::analysis::{Ahead, CommonIds, RawEvent, RunTimes, TimedEvent, hooks};
 use tfbc::internal::analysis::{ContextRules, Effect, EffectName, PreparedAction, PreparedRule, RuledEvent};
 use tfbc::internal::{LogItem, Logs, TraceState};
 use tfbc::{Monitor, System};
@@ -88,7 +88,7 @@ pub fn analyse(
 
 impl Analyser<'_> {
     fn alone(mut self, logs: &mut Logs, monitor: &mut dyn Monitor) -> Result<(Totals, GapStarts), AnalysisError> {
-        self.read(logs, monitor, |_, _, _| ())?;
+        self.read(logs, monitor, true, |_, _, _| ())?;
         let end = self.end();
         Ok(self.totals(end))
     }
@@ -104,6 +104,7 @@ impl Analyser<'_> {
         self.read(
             logs,
             monitor,
+            !sees_unchanged,
             #[inline(always)]
             |analyser, timed, cpu| {
                 if sees_unchanged || !analyser.machine.is_unchanged() {
@@ -116,12 +117,14 @@ impl Analyser<'_> {
         Ok(self.totals(end))
     }
 
-    /// Applies the events of the logs. `observe` is called after each one, with its CPU.
+    /// Applies the events of the logs. `observe` is called after each one, with its CPU; if `passes` is true, not after
+    /// those that change nothing but times.
     #[inline(always)]
     fn read(
         &mut self,
         logs: &mut Logs,
         monitor: &mut dyn Monitor,
+        passes: bool,
         mut observe: impl FnMut(&mut Self, &TimedEvent<'_>, EventCpu),
     ) -> Result<(), AnalysisError> {
         let n_logs = self.logs.len();
@@ -135,21 +138,43 @@ impl Analyser<'_> {
         let common = (n_logs == 1).then(|| CommonIds::all_but(&HEADERS));
         // No event is later than the largest time.
         let until = self.options.until.unwrap_or(u64::MAX);
+        let has_turns = passes && self.options.until.is_none();
+        let mut turn = self.machine.new_turn();
         loop {
-            if let Some(ids) = &common {
+            if let (Some(ids), Some(times)) = (&common, logs.run_times()) {
                 let before = self.n_events;
+                // Number of events that are not part of a turn.
+                let mut n_others = 0;
+                if has_turns {
+                    self.machine.begin_turn(&mut turn);
+                }
                 let n_read = logs.common(
                     ids,
                     #[inline(always)]
-                    |timed| {
+                    |event, ticks| {
+                        if self.machine.take(&mut turn, event, ticks, &times, &self.rules) {
+                            return true;
+                        }
+                        if turn.has_events() {
+                            self.end_turn(&mut turn, &times);
+                        }
+                        let timed = times.timed(event, ticks);
                         if timed.time.elapsed_ns > until {
                             return false;
                         }
-                        let cpu = self.push_common(timed);
-                        observe(self, timed, cpu);
+                        n_others += 1;
+                        let cpu = self.push_common(&timed);
+                        observe(self, &timed, cpu);
+                        if has_turns {
+                            self.machine.begin_turn(&mut turn);
+                        }
                         true
                     },
                 );
+                if turn.has_events() {
+                    self.end_turn(&mut turn, &times);
+                }
+                self.machine.note_events(n_read - n_others);
                 self.n_events += n_read;
                 if self.n_events / PROGRESS_EVERY > before / PROGRESS_EVERY {
                     monitor.progress(logs.progress(), self.n_events);
@@ -194,6 +219,12 @@ impl Analyser<'_> {
                 }
             }
         }
+    }
+
+    /// Applies the events of a turn.
+    fn end_turn(&mut self, turn: &mut Turn, times: &RunTimes) {
+        let log = &mut self.logs[0];
+        (log.last, log.last_cpu) = (self.machine.end_turn(turn, times), Some(0));
     }
 
     /// True for the base file of a log with one file per CPU.

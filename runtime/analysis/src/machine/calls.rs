@@ -1,10 +1,70 @@
 //! Calls: modes that a thread enters and leaves.
 
 use super::change::{CallEnding, Change, Returned};
-use super::parts::{CallRows, OTHERS, OpenCall, ThreadSlot, cells};
-use super::state::{MAX_NAME, MAX_ROWS, Machine, index_of};
+use super::parts::{CallRows, Class, Frame, OTHERS, OpenCall, ThreadSlot, cells};
+use super::state::{MAX_NAME, MAX_ROWS, Machine, add, index_of};
 use crate::totals::CallCounts;
-use tfbc::internal::analysis::ClassName;
+use tfbc::internal::analysis::{ClassName, ContextRules, PreparedAction, RawEvent, RunTimes};
+
+/// Cells of the first class of modes.
+const USER: usize = cells::user(0);
+const WITHIN: usize = cells::within(0);
+
+/// Limits on nested interrupts and on their classes in a [`Turn`].
+const MAX_DEPTH: usize = 7;
+const MAX_CLASSES: usize = 4;
+
+/// Events of the thread that runs on the only CPU of a trace, as long as they change nothing but its mode and interrupts.
+/// Nearly all events of a trace are in such turns, and [`Machine::end_turn`] applies them together.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// Id of the thread, and number of its CPU; `None` if nothing is part of a turn.
+    runs: Option<(u64, Option<u64>)>,
+    /// True if only times are kept of calls and interrupts.
+    may_change: bool,
+    /// True if the turn takes more than events that change nothing.
+    takes_changes: bool,
+    /// True if the trace has the events that prove the meaning of modes.
+    has_modes: bool,
+    has_events: bool,
+    /// True if an event has changed the mode or the interrupts.
+    has_changed: bool,
+    /// True if the last event before the turn is a dispatch.
+    is_fresh: bool,
+    /// Ticks of the last event, which are also the largest.
+    last: u64,
+    /// Time up to which the time is in `spent`.
+    since: u64,
+    /// Time before which no event is.
+    floor: u64,
+    /// True if the thread is in a call.
+    is_within: bool,
+    /// Classes of the open interrupts.
+    frames: [u8; MAX_DEPTH],
+    depth: usize,
+    /// Time outside and inside of calls, and per class of interrupts.
+    spent: [u64; 2 + MAX_CLASSES],
+}
+
+impl Turn {
+    /// True if the turn has events.
+    #[inline(always)]
+    pub fn has_events(&self) -> bool {
+        self.has_events
+    }
+
+    /// Charges the time up to an event.
+    #[inline(always)]
+    fn charge(&mut self, now: u64) {
+        let now = now.max(self.floor);
+        let part = match self.frames[..self.depth].last() {
+            Some(class) => 2 + usize::from(*class),
+            None => usize::from(self.is_within),
+        };
+        self.spent[part] += now - self.since;
+        self.since = now;
+    }
+}
 
 /// Name of the calls that exceed the limit.
 pub(super) const OTHER_CALLS: &[u8] = b"(others)";
@@ -92,6 +152,168 @@ impl Machine {
         let left = if thread.is_kproc { cells::KPROC } else { cells::user(class) };
         thread.mode = Some(if is_entry { cells::within(class) } else { left } as u32);
         true
+    }
+
+    /// Creates a turn without events. It takes changes if calls and interrupts are not told apart.
+    pub fn new_turn(&self) -> Turn {
+        let keeps_more = self.keeps_calls || self.keeps_interrupts || self.keeps_priorities || self.keeps_utilisation;
+        Turn { may_change: !keeps_more && self.details.is_none(), ..Turn::default() }
+    }
+
+    /// Begins a turn, if a thread runs on the only CPU. Its calls are of the class SYSCALL. If it is not sure what a change
+    /// does, the turn takes only events that change nothing.
+    #[inline(always)]
+    pub fn begin_turn(&self, turn: &mut Turn) {
+        (turn.runs, turn.takes_changes) = (None, false);
+        let [cpu] = &self.cpus[..] else { return };
+        let Some((id, slot)) = cpu.thread else { return };
+        let is_only = cpu.is_declared || cpu.id.is_none();
+        if !is_only || self.has_gap() || self.pending_gap_start.is_some() {
+            return;
+        }
+        (turn.runs, turn.last) = (Some((id, cpu.id)), 0);
+        let is_sure = slot != OTHERS && cpu.is_known && cpu.is_thread_noted && cpu.since >= self.from;
+        if !turn.may_change || !is_sure || !(turn.has_modes || self.has_modes_of_turns()) {
+            return;
+        }
+        turn.has_modes = true;
+        let thread = &self.threads[slot as usize];
+        turn.is_within = match thread.mode {
+            Some(mode) if mode == WITHIN as u32 => true,
+            Some(mode) if mode == USER as u32 => false,
+            _ => return,
+        };
+        let has_cells = thread.cells.len() > WITHIN && cpu.cells.len() > WITHIN;
+        if thread.is_idle || thread.is_kproc || !has_cells || cpu.frames.len() > MAX_DEPTH {
+            return;
+        }
+        for (known, frame) in turn.frames.iter_mut().zip(&cpu.frames) {
+            if frame.class >= MAX_CLASSES {
+                return;
+            }
+            *known = frame.class as u8;
+        }
+        (turn.depth, turn.is_fresh) = (cpu.frames.len(), cpu.just_dispatched.is_some());
+        (turn.since, turn.floor, turn.takes_changes) = (cpu.since, cpu.seen, true);
+    }
+
+    /// True if the first class of modes is that of turns, and the trace has shown what its times mean.
+    #[cold]
+    fn has_modes_of_turns(&self) -> bool {
+        let is_proven = |class: &Class| class.name == ClassName::SYSCALL && class.has_first && class.has_second;
+        self.modes.first().is_some_and(is_proven)
+    }
+
+    /// Adds an event to a turn. Returns false, and does nothing, if it is not part of the turn.
+    #[inline(always)]
+    pub fn take(
+        &self,
+        turn: &mut Turn,
+        event: &RawEvent<'_>,
+        ticks: u64,
+        times: &RunTimes,
+        rules: &ContextRules,
+    ) -> bool {
+        let Some((tid, cpu)) = turn.runs else { return false };
+        if event.tid != tid || ticks < turn.last || event.cpu.is_some() {
+            return false;
+        }
+        let list = rules.list(event.id);
+        if list != 0 {
+            if !turn.takes_changes {
+                return false;
+            }
+            let Some(rule) = rules.prepared(list, event.wide, event.bytes) else { return false };
+            let is_here = rule.cpu.read(event.bytes).is_none_or(|number| Some(number) == cpu);
+            if !is_here || !self.change_turn(turn, rule.action, ticks, times) {
+                return false;
+            }
+            turn.has_changed = true;
+        }
+        (turn.last, turn.has_events, turn.is_fresh) = (ticks, true, false);
+        true
+    }
+
+    /// Changes the mode or the interrupts in a turn.
+    #[inline(always)]
+    fn change_turn(&self, turn: &mut Turn, action: PreparedAction, ticks: u64, times: &RunTimes) -> bool {
+        let class_of = |name: ClassName| self.classes.iter().position(|class| class.name == name);
+        match action {
+            PreparedAction::Enter { class, .. } | PreparedAction::Return { class, .. }
+                if class == ClassName::SYSCALL =>
+            {
+                // The time in an interrupt does not depend on the mode.
+                if turn.depth == 0 {
+                    turn.charge(times.elapsed_ns(ticks));
+                }
+                turn.is_within = matches!(action, PreparedAction::Enter { .. });
+            }
+            PreparedAction::Raise { class, .. } => {
+                let is_known = |class: &usize| *class < MAX_CLASSES && !self.totals.interrupts.is_empty();
+                let class = class_of(class).filter(is_known).filter(|_| turn.depth < MAX_DEPTH);
+                let Some(class) = class else { return false };
+                turn.charge(times.elapsed_ns(ticks));
+                turn.frames[turn.depth] = class as u8;
+                turn.depth += 1;
+            }
+            PreparedAction::Lower { class } => {
+                let is_last =
+                    |class: &usize| turn.frames[..turn.depth].last().map(|last| (*last).into()) == Some(*class);
+                let class = class_of(class).filter(is_last).filter(|class| self.classes[*class].has_first);
+                if class.is_none() {
+                    return false;
+                }
+                turn.charge(times.elapsed_ns(ticks));
+                turn.depth -= 1;
+            }
+            PreparedAction::Reset { resume } => {
+                if !self.totals.has_reset || (resume && turn.is_fresh) {
+                    return false;
+                }
+                turn.charge(times.elapsed_ns(ticks));
+                turn.depth = 0;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Applies the events of a turn. Returns the time of the last one. The caller counts them.
+    #[inline]
+    pub fn end_turn(&mut self, turn: &mut Turn, times: &RunTimes) -> u64 {
+        let last = times.elapsed_ns(turn.last);
+        self.last = self.last.max(last);
+        let cpu = &mut self.cpus[0];
+        cpu.seen = cpu.seen.max(last);
+        cpu.just_dispatched = None;
+        turn.has_events = false;
+        if std::mem::take(&mut turn.has_changed)
+            && let Some((_, slot)) = cpu.thread
+        {
+            let [outside, within, of_classes @ ..] = std::mem::take(&mut turn.spent).map(u128::from);
+            let thread = &mut self.threads[slot as usize];
+            cpu.since = turn.since;
+            thread.mode = Some(if turn.is_within { WITHIN } else { USER } as u32);
+            for cells in [&mut thread.cells, &mut cpu.cells] {
+                add(cells, USER, outside);
+                add(cells, WITHIN, within);
+            }
+            for (class, ns) in of_classes.into_iter().enumerate().filter(|(_, ns)| *ns > 0) {
+                add(&mut cpu.interrupts, class, ns);
+            }
+            cpu.frames.clear();
+            for class in &turn.frames[..turn.depth] {
+                // If interrupts are not told apart, all are in one row.
+                let frame = Frame { number: 0, class: (*class).into(), row: 0, own_ns: 0, thread: Some(slot) };
+                cpu.frames.push(frame);
+            }
+        }
+        last
+    }
+
+    /// Counts events of turns.
+    pub fn note_events(&mut self, n: u64) {
+        self.totals.n_events += n;
     }
 
     /// Charges a thread whose mode changes, and decides its mode before.

@@ -35,6 +35,7 @@ mod states;
 mod threads;
 mod untraced;
 
+pub use calls::Turn;
 pub use change::{Base, CallEnding, Change, MessageStep, Returned, RunningThread};
 pub use parts::{OTHERS, ThreadSlot, ThreadState};
 pub use state::{MAX_CPUS, Machine};

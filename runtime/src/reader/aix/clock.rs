@@ -223,6 +223,7 @@ pub(crate) struct TimeScale {
 
 impl TimeScale {
     /// Converts ticks to the time of an event.
+    #[inline]
     pub fn time(&self, ticks: u64) -> EventTime {
         let time_ns = self.factors.ns(ticks);
         EventTime { time_ns, elapsed_ns: time_ns.saturating_sub(self.zero_ns) }

@@ -85,6 +85,27 @@ impl CommonIds {
     }
 }
 
+/// Converts the ticks of a run of common events of one log to times.
+#[derive(Debug, Clone, Copy)]
+pub struct RunTimes {
+    scale: TimeScale,
+    reported_cpus: Option<u32>,
+}
+
+impl RunTimes {
+    /// Elapsed time of an event.
+    #[inline(always)]
+    pub fn elapsed_ns(&self, ticks: u64) -> u64 {
+        self.scale.time(ticks).elapsed_ns
+    }
+
+    /// Event with its time.
+    #[inline(always)]
+    pub fn timed<'t>(&self, event: &RawEvent<'t>, ticks: u64) -> TimedEvent<'t> {
+        TimedEvent { event: *event, time: self.scale.time(ticks), log: 0, reported_cpus: self.reported_cpus }
+    }
+}
+
 /// Number of skipped events per [`LogItem::Passed`].
 pub const PASSED: u64 = 1 << 14;
 
@@ -635,19 +656,24 @@ impl Logs {
         }
     }
 
-    /// Fast path for a single log: passes its next events to `visit`, those that are buffered and in common
-    /// encodings, until one has another id or `visit` returns false, which leaves the event to [`Logs::next`]. Returns
-    /// the number of events passed on.
-    #[inline(always)]
-    pub fn common(&mut self, ids: &CommonIds, mut visit: impl FnMut(&TimedEvent<'_>) -> bool) -> u64 {
+    /// Times of the next events of [`Logs::common`]; `None` if there are several logs, or if the origin of elapsed times
+    /// is unknown.
+    pub fn run_times(&self) -> Option<RunTimes> {
         if self.merge.is_some() || self.needed.is_some() {
-            return 0;
+            return None;
         }
-        let span = self.visit_common(
-            usize::MAX,
+        Some(RunTimes { scale: self.time_scale()?, reported_cpus: self.inputs[0].cpu.map(|_| 1) })
+    }
+
+    /// Fast path for a log with [`Logs::run_times`]: passes its next events and their ticks to `visit`, those that are
+    /// buffered and in common encodings, until one has another id or `visit` returns false, which leaves the event to
+    /// [`Logs::next`]. Returns the number of events passed on.
+    #[inline(always)]
+    pub fn common(&mut self, ids: &CommonIds, mut visit: impl FnMut(&RawEvent<'_>, u64) -> bool) -> u64 {
+        let span = self.visit_ticks(
             &ids.0,
             #[inline(always)]
-            |timed, _| if visit(timed) { VisitResult::Next } else { VisitResult::Leave },
+            |event, ticks| if visit(event, ticks) { VisitResult::Next } else { VisitResult::Leave },
         );
         span.n_events
     }

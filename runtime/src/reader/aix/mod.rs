@@ -32,7 +32,7 @@ pub use internal::SystemInfo;
 pub use log_info::LogInfo;
 pub use log_layout::LogHeader;
 pub(crate) use logs::{BufferPos, EventSpan, InputToResume};
-pub use logs::{CommonIds, LogItem, Logs, PASSED, TimedEvent};
+pub use logs::{CommonIds, LogItem, Logs, PASSED, RunTimes, TimedEvent};
 pub use merge::Ahead;
 pub use raw_event::RawEvent;
 pub use sniff::AixKind;
