@@ -9,10 +9,11 @@ use clap::Args;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use tfbc::Trace;
 use tfbc::aix::TableLimits;
+use tfbc::{System, Trace};
 use tfbc_analysis::{AnalysisError, AnalysisOptions, Section, Summary, Value};
 use tfbc_authoring::times::{check_times, seconds};
+use tfbc_grammar::hint;
 use tfbc_vm::TextBuf;
 
 /// Largest number of CPUs that `--cpus` declares.
@@ -124,13 +125,22 @@ pub fn names_of(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// Opens a trace, or several ones merged by time, and analyses it. `example` is a command that works, for messages about
-/// pairs and fields; `output` is the file that `run` writes to.
+/// Text about an unknown name, with the known ones.
+pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    let names = known.join(", ");
+    match hint(name, known) {
+        hint if hint.is_empty() => format!("unknown {what} `{name}`: expected {names}"),
+        hint => format!("unknown {what} `{name}`{hint} Expected {names}"),
+    }
+}
+
+/// Opens a trace, or several ones merged by time, and analyses it. `example` returns a command that works for traces of a
+/// system, for messages about pairs and fields; `output` is the file that `run` writes to.
 pub fn analyse<T>(
     console: &Console,
     paths: &[PathBuf],
     args: &TraceArgs,
-    example: &str,
+    example: impl FnOnce(System) -> &'static str,
     output: Option<&Path>,
     run: impl FnOnce(&mut Trace, &mut Reporter<'_>) -> Result<T, AnalysisError>,
 ) -> Result<T, Failure> {
@@ -145,7 +155,10 @@ pub fn analyse<T>(
         AnalysisError::Read(error) => {
             Failure::Error(Message::Unreadable, format!("cannot read {}: {error}", names_of(paths)))
         }
-        AnalysisError::Pairs(text) => Failure::Error(Message::Usage, format!("{text}; an example is `{example}`")),
+        AnalysisError::Pairs(text) => {
+            let example = example(opened.info().system);
+            Failure::Error(Message::Usage, format!("{text}; an example is `{example}`"))
+        }
         AnalysisError::Write(error) => Failure::write(&error, output.unwrap_or(Path::new("the output")).display()),
         error => Failure::Error(Message::Unreadable, format!("{}: {error}", names_of(paths))),
     })

@@ -12,7 +12,7 @@ use super::trace_args::TraceArgs;
 use clap::{ArgGroup, Args, ValueEnum};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tfbc::{Expression, Form, Formats};
+use tfbc::{Expression, Form, Formats, System};
 use tfbc_analysis::latency::{
     GroupOrder, Latency, Matching, Pair, PairOptions, PairSource, PairWriter, Percentile, field_names, latency,
 };
@@ -309,7 +309,10 @@ impl LatencyArgs {
     ) -> CommandResult {
         let form = self.to.form();
         let mut text = TextBuf::new();
-        let example = "tfbc latency --start 101 --end 104 --key tid --by svc TRACE";
+        let example = |system| match system {
+            System::Aix => "tfbc latency --start 101 --end 104 --key tid --by svc TRACE",
+            System::Qnx => "tfbc latency --start THREADY --end THRUNNING --key arg.pid,arg.tid TRACE",
+        };
         let mut latency = analyse::analyse(console, paths, args, example, None, |opened, reporter| {
             let writer = match self.lists_pairs() {
                 true => Some(PairWriter::new(form, field_names(opened, options, pairs)?)),

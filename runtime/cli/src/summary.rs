@@ -12,7 +12,6 @@ use std::path::PathBuf;
 use tfbc::{EventFilter, Form, System};
 use tfbc_analysis::{AnalysisOptions, Section, SortKey, Summary, TextLayout, Value, against, write};
 use tfbc_authoring::times::seconds;
-use tfbc_grammar::hint;
 use tfbc_vm::TextBuf;
 
 /// Sections that are shown if none are named.
@@ -39,7 +38,7 @@ const SECTIONS: [&str; 13] = [
 pub struct SummaryArgs {
     /// Sections, in this order: head, cpu, utilisation, process, thread, call, pending, interrupt, state, client,
     /// priority, gap, snapshot. By default all but utilisation, pending, client, priority, gap and snapshot; state,
-    /// client, priority and snapshot are for QNX logs
+    /// client and snapshot are for QNX logs
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     sections: Vec<String>,
     /// Draw how busy the CPUs were over time: adds the section utilisation
@@ -284,10 +283,8 @@ impl SummaryArgs {
     fn sections(&self) -> Result<Vec<&'static str>, Failure> {
         let known = |name: &String| {
             let found = SECTIONS.iter().find(|section| *section == name);
-            let names = SECTIONS.join(", ");
-            found.copied().ok_or_else(|| {
-                usage(format!("--sections: unknown section `{name}`{}: expected {names}", hint(name, &SECTIONS)))
-            })
+            let text = || format!("--sections: {}", analyse::unknown("section", name, &SECTIONS));
+            found.copied().ok_or_else(|| usage(text()))
         };
         let sections: Vec<&str> = self.sections.iter().map(known).collect::<Result<_, _>>()?;
         match sections[..] {
@@ -394,7 +391,12 @@ pub fn summarise(
     args: &TraceArgs,
     options: &AnalysisOptions,
 ) -> Result<Summary, Failure> {
-    analyse::analyse(console, paths, args, "tfbc summary TRACE", None, |opened, reporter| {
-        tfbc_analysis::summarise(opened, options, reporter)
-    })
+    analyse::analyse(
+        console,
+        paths,
+        args,
+        |_| "tfbc summary TRACE",
+        None,
+        |opened, reporter| tfbc_analysis::summarise(opened, options, reporter),
+    )
 }

@@ -16,7 +16,6 @@ use std::path::PathBuf;
 use tfbc::Expression;
 use tfbc_analysis::timeline::{InstantChoice, TRACKS, TimelineForm, TimelineOptions, timeline};
 use tfbc_analysis::{AnalysisError, AnalysisOptions};
-use tfbc_grammar::hint;
 
 /// Flags of `tfbc timeline`.
 #[derive(Debug, Clone, Args)]
@@ -110,7 +109,7 @@ impl TimelineArgs {
         let mut status = formats::loaded(&formats);
         let failed = |error: io::Error| Failure::write(&error, self.output.display().to_string());
         let mut output = Output::open(Some(&self.output)).map_err(failed)?;
-        let example = "tfbc timeline -o shell.json shell.trc";
+        let example = |_| "tfbc timeline -o shell.json shell.trc";
         let counts = analyse::analyse(console, &traces, &args, example, Some(&self.output), |opened, reporter| {
             let catalog = formats.catalog();
             if self.output.extension().is_some_and(|ending| ending == "gz") {
@@ -169,10 +168,8 @@ impl TimelineArgs {
             return Ok(TRACKS.to_vec());
         }
         let known = |name: &String| {
-            TRACKS.iter().copied().find(|track| track == name).ok_or_else(|| {
-                let names = TRACKS.join(", ");
-                usage(format!("--tracks: unknown group `{name}`{}: expected {names}", hint(name, &TRACKS)))
-            })
+            let text = || format!("--tracks: {}", analyse::unknown("group", name, &TRACKS));
+            TRACKS.iter().copied().find(|track| track == name).ok_or_else(|| usage(text()))
         };
         self.tracks.iter().map(known).collect()
     }
