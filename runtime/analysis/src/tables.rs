@@ -114,8 +114,8 @@ pub fn summary(totals: &Totals, files: Vec<String>, options: &AnalysisOptions) -
     if system == System::Qnx {
         add("state", &|| states(totals));
         add("client", &|| clients(totals, options.per_server));
-        add("priority", &|| priorities(totals));
     }
+    add("priority", &|| priorities(totals));
     add("gap", &|| gaps(totals));
     if system == System::Qnx {
         add("snapshot", &|| snapshot(totals));
@@ -380,6 +380,7 @@ fn calls(totals: &Totals, has_addresses: bool) -> Section {
     if has_addresses {
         section.add_columns(&[("address", Id)]);
     }
+    section.rows.reserve_exact(totals.calls.len());
     for call in &totals.calls {
         let counts =
             [call.n_interrupted, call.n_begun_before, call.n_pending, call.n_cut, call.n_not_returned, call.n_ended];
@@ -387,7 +388,8 @@ fn calls(totals: &Totals, has_addresses: bool) -> Section {
             continue;
         }
         let class = totals.modes[call.class].name.as_str();
-        let mut row = vec![Value::from(class), call.label().map_or(Value::Null, Value::Text)];
+        let mut row = Vec::with_capacity(section.columns.len());
+        row.extend([Value::from(class), call.label().map_or(Value::Null, Value::Text)]);
         row.extend(call_times(totals, &call.cpu, &call.elapsed));
         row.push(Value::Counts(call.errors.as_deref().cloned().unwrap_or_default()));
         row.extend(counts.map(Value::from));

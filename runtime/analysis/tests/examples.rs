@@ -44,6 +44,31 @@ fn one_cpu_with_calls_and_interrupts() {
 }
 
 #[test]
+fn time_is_listed_by_the_priority_that_dispatches_state() {
+    let dispatch = |t, id, pid, tid, priority| hook(t, id, 0, tid, &[pid, tid, priority, 0, 0]);
+    let hooks = [
+        hook(0, 0x1A0, 0, 11, &[]),
+        dispatch(100, 0x106, 100, 11, 60),
+        dispatch(400, 0x10C, 516, 517, 255),
+        hook(500, 0x100, 0, 517, &[4, 0]),
+        hook(520, 0x200, 0, 517, &[0]),
+        dispatch(600, 0x106, 100, 11, 58),
+        hook(900, 0x1A0, 0, 11, &[]),
+    ];
+    let priorities = |hooks: &[RecordedHook]| {
+        let options = AnalysisOptions { sections: Some(vec![String::from("priority")]), ..AnalysisOptions::default() };
+        summary(stream(1, hooks), &options)
+    };
+    let found = priorities(&hooks);
+    for (priority, total) in [("60", 300), ("255", 180), ("58", 300)] {
+        check(&found, "priority", &["priority"], priority, &format!("total_ns={total}"));
+    }
+    assert_eq!(found.section("priority").unwrap().rows().len(), 3);
+    // Without a dispatch of other threads, all time is unknown.
+    assert_eq!(priorities(&hooks[2..5]).section("priority").unwrap().rows().len(), 0);
+}
+
+#[test]
 fn the_span_can_be_narrowed() {
     let narrow = |from, until| {
         let summary = summary(stream(1, &one_cpu()), &AnalysisOptions { from, until, ..AnalysisOptions::default() });

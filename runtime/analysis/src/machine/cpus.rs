@@ -192,6 +192,7 @@ impl Machine {
         }
         self.totals.interrupts.clear();
         self.totals.utilisation.clear();
+        self.totals.priorities.fill(0);
         self.interrupt_by_key.clear();
         if let Some(details) = &mut self.details {
             details.forget_cpus();

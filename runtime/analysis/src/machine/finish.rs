@@ -84,6 +84,7 @@ impl Machine {
                 thread.forget_cpus();
             }
             self.totals.utilisation.clear();
+            self.totals.priorities.fill(0);
         }
         for (class, _) in self.classes.iter().enumerate().filter(|(_, class)| !class.has_first) {
             self.totals.utilisation.clear_interrupts(class);
