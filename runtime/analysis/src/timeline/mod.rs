@@ -350,7 +350,7 @@ struct Timeline<'o> {
     /// Bodies of the held changes, one after the other.
     held_bodies: Vec<u8>,
     /// Slices that were open when the first of the changes was held, by the id of their track.
-    held_open: HashMap<u32, Vec<HeldSlice>>,
+    held_open: Vec<Vec<HeldSlice>>,
     /// Classes of interrupts that the held changes wait for, each once.
     held_classes: Vec<usize>,
     /// Number of proofs of the trace when the held changes were last compared with them.
@@ -435,7 +435,7 @@ impl<'o> Timeline<'o> {
             on_cpu: Vec::new(),
             held: None,
             held_bodies: Vec::new(),
-            held_open: HashMap::default(),
+            held_open: Vec::new(),
             held_classes: Vec::new(),
             n_proofs: None,
             has_unproven: false,
@@ -788,7 +788,7 @@ impl<'o> Timeline<'o> {
     fn hold_open(&mut self, track: Track, bodies: Vec<Vec<u8>>) {
         let held = |body: Vec<u8>| HeldSlice { body: self.hold_body(&body), has_proof: true, is_shown: true };
         let open = bodies.into_iter().map(held).collect();
-        self.held_open.insert(track.id, open);
+        *of_track(&mut self.held_open, track) = open;
     }
 
     fn end(&mut self, track: Track, time: u64) {
@@ -844,7 +844,10 @@ impl<'o> Timeline<'o> {
         self.held_classes.clear();
         let (held, bodies) = (self.held.take().unwrap_or_default(), std::mem::take(&mut self.held_bodies));
         let mut open = std::mem::take(&mut self.held_open);
-        if open.is_empty() && held.iter().all(|change| self.has_proof(change.proof, has_dispatch)) {
+        let has_proof = |change: &Held| self.has_proof(change.proof, has_dispatch);
+        let are_proven =
+            has_dispatch && open.iter().flatten().all(|slice| slice.has_proof) && held.iter().all(has_proof);
+        if are_proven {
             for Held { track, time, body, .. } in held {
                 match body {
                     Some(body) => self.slices.begin(track, time, &bodies[body]),
@@ -854,7 +857,7 @@ impl<'o> Timeline<'o> {
             return;
         }
         for Held { track, time, body, proof } in held {
-            let open = open.entry(track.id).or_default();
+            let open = of_track(&mut open, track);
             match body {
                 Some(body) => {
                     let has_proof = self.has_proof(proof, has_dispatch);
@@ -884,9 +887,9 @@ impl<'o> Timeline<'o> {
             }
         }
         // The ends of slices that were left out are still to come.
-        if !has_dispatch || open.values().flatten().any(|slice| !slice.has_proof) {
+        if !has_dispatch || open.iter().flatten().any(|slice| !slice.has_proof) {
             self.held = Some(Vec::new());
-            for slice in open.values_mut().flatten() {
+            for slice in open.iter_mut().flatten() {
                 slice.body = self.hold_body(&bodies[slice.body.clone()]);
             }
             self.held_open = open;
@@ -1080,6 +1083,15 @@ impl<'o> Timeline<'o> {
         self.slices.begin(track, time, &body);
         self.set_open(thread, tracks.has_call, true);
     }
+}
+
+/// Held slices of a track that are open.
+fn of_track(open: &mut Vec<Vec<HeldSlice>>, track: Track) -> &mut Vec<HeldSlice> {
+    let at = track.id as usize;
+    if open.len() <= at {
+        open.resize_with(at + 1, Vec::new);
+    }
+    &mut open[at]
 }
 
 /// Name of a CPU's track.
