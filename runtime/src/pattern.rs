@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use tfbc_vm::any_equal;
+use tfbc_vm::first_equal;
 
 /// Regular expression over bytes; `^` and `$` match at line ends.
 #[derive(Clone)]
@@ -47,7 +47,7 @@ impl Pattern {
     }
 
     /// True if a line has a match; `None` if the table cannot decide, as for a text of several lines.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_match_in_line(&self, text: &[u8]) -> Option<bool> {
         let automaton = self.automaton.as_ref().filter(|_| !general_path::is_required());
         automaton.and_then(|automaton| automaton.search(text))
@@ -73,7 +73,7 @@ struct Automaton {
     ends: [bool; 256],
     start: u16,
     /// Block of copies of the only byte that leads from `start` to another state.
-    leaving: Option<[u8; BLOCK]>,
+    leaving: Option<[u8; 16]>,
 }
 
 /// Bytes in a row.
@@ -121,30 +121,27 @@ impl Automaton {
             table[after(state, b'\n')] = UNKNOWN;
         }
         let mut bytes = (0..=u8::MAX).zip(&table[start.into()..]).filter(|(_, to)| **to != start);
-        let leaving = bytes.next().map(|(byte, _)| [byte; BLOCK]).filter(|_| bytes.next().is_none());
+        let leaving = bytes.next().map(|(byte, _)| [byte; 16]).filter(|_| bytes.next().is_none());
         Some(Self { table, ends, start, leaving })
     }
 
     /// True if a text has a match; `None` if the table cannot decide.
     #[inline(always)]
     fn search(&self, text: &[u8]) -> Option<bool> {
-        let stays = |state: u16, block: &[u8; BLOCK]| {
-            state == self.start && self.leaving.is_some_and(|copies| !any_equal(block, &copies))
+        // Bytes before the first one that leaves the start do not matter.
+        let text = match &self.leaving {
+            Some(copies) => from_first(copies, text),
+            None => text,
         };
+        let (blocks, rest) = text.as_chunks::<BLOCK>();
         let mut state = self.start;
-        let (blocks, rest) = text.as_chunks();
         for block in blocks {
-            if !stays(state, block) {
-                state = self.after_block(state, block);
-                if state < FIRST {
-                    return Self::found(state);
-                }
+            state = block.iter().fold(state, |state, byte| self.after(state, *byte));
+            if state < FIRST {
+                return Self::found(state);
             }
         }
-        // The last block overlaps the one before, because only whole blocks can be tested.
-        if !text.last_chunk().is_some_and(|block| stays(state, block)) {
-            state = rest.iter().fold(state, |state, byte| self.after(state, *byte));
-        }
+        state = rest.iter().fold(state, |state, byte| self.after(state, *byte));
         if state < FIRST { Self::found(state) } else { Some(self.ends[usize::from(state / ROW)]) }
     }
 
@@ -153,19 +150,30 @@ impl Automaton {
         self.table[usize::from(state | u16::from(byte))]
     }
 
-    // Not inlined, because the compiler would then extract the bytes from the words of `any_equal`.
-    #[inline(never)]
-    fn after_block(&self, state: u16, block: &[u8; BLOCK]) -> u16 {
-        block.iter().fold(state, |state, byte| self.after(state, *byte))
-    }
-
     fn found(state: u16) -> Option<bool> {
         (state != UNKNOWN).then_some(state == MATCHED)
     }
 }
 
-/// Bytes that are tested at once.
-const BLOCK: usize = 16;
+/// Number of bytes after which a search may end.
+const BLOCK: usize = 8;
+
+/// The rest of a text from the first byte that is in the block of its copies; the whole text if it is short.
+#[inline(always)]
+fn from_first<'t>(copies: &[u8; 16], text: &'t [u8]) -> &'t [u8] {
+    let mut rest = text;
+    while let Some((block, after)) = rest.split_first_chunk() {
+        if let Some(first) = first_equal(block, copies) {
+            return &rest[first..];
+        }
+        rest = after;
+    }
+    // The last block overlaps the one before, because only whole blocks can be tested.
+    match text.last_chunk() {
+        Some(block) => &block[first_equal(block, copies).unwrap_or(block.len())..],
+        None => text,
+    }
+}
 
 /// States that were found, from [`FIRST`] on.
 #[derive(Default)]

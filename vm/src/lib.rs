@@ -76,6 +76,6 @@ pub use program::{Hook, Level, PreparedEntry, Program, Routine};
 pub use row::{CellValue, Cells, Items, Row, RowFull};
 pub use rule::{Rule, rules_table};
 pub use schema::{FieldKind, FieldShown, FormatShown, Hint, Labels, NameRule, Notation, Schema, SchemaField, Shape};
-pub use text::{COLUMNS, TextBuf, any_equal, contains_any};
+pub use text::{COLUMNS, TextBuf, contains_any, first_equal};
 pub use timers::{TimerBefore, TimerUse, Timers, Trail};
 pub use verify::MAX_DEPTH;

@@ -232,21 +232,23 @@ const BLANKS: [[u8; 16]; 3] = {
     blanks
 };
 
-/// True if two blocks have an equal byte at the same place.
+/// First place at which two blocks have an equal byte.
 #[inline(always)]
-pub(crate) fn any_equal(block: &[u8; 16], other: &[u8; 16]) -> bool {
+pub(crate) fn first_equal(block: &[u8; 16], other: &[u8; 16]) -> Option<usize> {
     // SAFETY: SSE2 is part of x86-64.
-    unsafe { any_equal_in(block, other) }
+    let equal = unsafe { equal_bytes(block, other) };
+    (equal != 0).then(|| equal.trailing_zeros() as usize)
 }
 
+/// Bit mask of the places at which two blocks have an equal byte.
 #[inline]
 #[target_feature(enable = "sse2")]
-fn any_equal_in(block: &[u8; 16], other: &[u8; 16]) -> bool {
+fn equal_bytes(block: &[u8; 16], other: &[u8; 16]) -> i32 {
     let load = |bytes: &[u8; 16]| {
         // SAFETY: sixteen bytes are read.
         unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
     };
-    _mm_movemask_epi8(_mm_cmpeq_epi8(load(block), load(other))) != 0
+    _mm_movemask_epi8(_mm_cmpeq_epi8(load(block), load(other)))
 }
 
 /// True if a text contains one of four bytes, or a byte that is less than `LIMIT` as a signed number.

@@ -41,18 +41,18 @@ pub fn contains_any<const BYTES: u32, const LIMIT: i8>(text: &[u8]) -> bool {
     text.iter().any(|byte| BYTES.to_be_bytes().contains(byte) || (*byte as i8) < LIMIT)
 }
 
-/// True if two blocks have an equal byte at the same place.
+/// First place at which two blocks have an equal byte.
 ///
 /// ```
-/// assert!(tfbc_vm::any_equal(b"0123456789abcdef", &[b'9'; 16]));
-/// assert!(!tfbc_vm::any_equal(b"0123456789abcdef", b"123456789abcdef0"));
+/// assert_eq!(tfbc_vm::first_equal(b"0123456789abcdef", &[b'9'; 16]), Some(9));
+/// assert_eq!(tfbc_vm::first_equal(b"0123456789abcdef", b"123456789abcdef0"), None);
 /// ```
 #[inline(always)]
-pub fn any_equal(block: &[u8; 16], other: &[u8; 16]) -> bool {
+pub fn first_equal(block: &[u8; 16], other: &[u8; 16]) -> Option<usize> {
     #[cfg(all(target_arch = "x86_64", not(feature = "safe")))]
-    return crate::sse::any_equal(block, other);
+    return crate::sse::first_equal(block, other);
     #[cfg(not(all(target_arch = "x86_64", not(feature = "safe"))))]
-    block.iter().zip(other).any(|(byte, other)| byte == other)
+    block.iter().zip(other).position(|(byte, other)| byte == other)
 }
 
 impl Default for TextBuf {
