@@ -563,9 +563,14 @@ impl Columns {
             return Cow::Borrowed(column.info().key.as_bytes());
         }
         let mut key = TextBuf::new();
-        json::string(self.name(column).as_bytes(), &mut key);
-        key.push(b":");
+        self.push_argument_key(column, &mut key);
         Cow::Owned(key.as_bytes().to_vec())
+    }
+
+    /// Appends the key of an `arg.NAME` column with its colon.
+    pub(crate) fn push_argument_key(&self, column: Column, out: &mut TextBuf) {
+        json::string(self.name(column).as_bytes(), out);
+        out.push(b":");
     }
 
     /// Makes room for ids of four digits.

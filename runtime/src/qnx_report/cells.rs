@@ -394,7 +394,7 @@ impl Times {
     }
 
     /// Fast path: writes the time of a cell at an offset, and returns its end. `None` for a date, a negative time, and
-    /// a time wider than its column; in a column of text also for an unknown time.
+    /// a time wider than its column.
     #[inline(always)]
     pub fn put(&self, cell: LineCell, ns: Option<u64>, room: &mut [u8], at: usize) -> Option<usize> {
         if general_path::is_required() {
@@ -402,7 +402,11 @@ impl Times {
         }
         let Some(ns) = ns else {
             let (text, len) = match cell {
-                LineCell::Time => return None,
+                LineCell::Time if self.form == TimeForm::Clock => return None,
+                LineCell::Time => {
+                    store(room, at, *b"                 -");
+                    return Some(at + TIME_WIDTH);
+                }
                 LineCell::BareTime => (*b"-   ", 1),
                 _ => (*b"null", 4),
             };
@@ -517,7 +521,7 @@ pub(super) fn append_argument(
         (!is_defined).then(|| RecordFields::new(events.arguments(record)).find(columns.argument(column))).flatten();
     match (field, form) {
         (Some(field), Form::Ndjson) => {
-            out.push(&columns.key(column));
+            columns.push_argument_key(column, out);
             field.push_raw(out);
         }
         (None, Form::Ndjson) => {
