@@ -40,6 +40,12 @@ tsv | 720 | tfbc realistic --to tsv
 csv | 720 | tfbc realistic --to csv
 ndjson | 720 | tfbc realistic --to ndjson --columns id,elapsed,delta,text
 ndjson with fields | 720 | tfbc realistic --to ndjson
+fields before the text | 1050 | tfbc realistic --columns id,elapsed,delta,fields,text
+csv with fields | 1900 | tfbc realistic --to csv --columns id,elapsed,delta,fields,text
+ndjson, fields first | 1250 | tfbc realistic --to ndjson --columns id,fields,elapsed,text
+tsv of all columns | 1040 | tfbc realistic --to tsv --columns id,filename,exec,cpu,reportedcpus,pid,tid,int,svc,elapsed,delta,text
+colour and all columns | 700 | tfbc realistic --color always --columns id,filename,exec,cpu,reportedcpus,pid,tid,int,svc,elapsed,delta,text
+pages of all columns | 820 | tfbc realistic --pagesize 60 --columns id,filename,exec,cpu,reportedcpus,pid,tid,int,svc,elapsed,delta,text
 fields alone | 720 | tfbc realistic --to ndjson --columns id,fields
 fields with times | 720 | tfbc realistic --to ndjson --columns id,elapsed,delta,fields
 ndjson of processes | 720 | tfbc realistic --to ndjson --columns id,exec,cpu,pid,elapsed,delta,text

@@ -1,9 +1,9 @@
 //! Output formats of a report: aligned text for people, tables for programs.
 
 use crate::json;
-use crate::literal::store;
+use crate::literal::{self, store};
 use std::cmp::Reverse;
-use tfbc_vm::{TextBuf, contains_any};
+use tfbc_vm::{TextBuf, contains_any, first_equal};
 
 /// Output format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -169,15 +169,33 @@ fn escaped(value: &[u8], out: &mut TextBuf) {
 /// Appends a value in the quotes of CSV.
 fn quoted(value: &[u8], out: &mut TextBuf) {
     out.push(b"\"");
-    if value.contains(&b'"') {
-        for (at, part) in value.split(|byte| *byte == b'"').enumerate() {
-            out.push(if at > 0 { b"\"\"" } else { b"" });
-            out.push(part);
-        }
-    } else {
-        out.push(value);
+    for part in value.chunks(literal::MAX_START / 2) {
+        let len = double_quotes(part, out.spare());
+        out.advance(len);
     }
     out.push(b"\"");
+}
+
+/// Writes a text of at most half of [`literal::MAX_START`] bytes with each quote twice, and returns its length.
+fn double_quotes(text: &[u8], room: &mut [u8; TextBuf::SPARE]) -> usize {
+    let (mut at, mut rest) = (0, text);
+    while !rest.is_empty() {
+        let mut block = [b' '; 16];
+        let n = rest.len().min(block.len());
+        match rest.first_chunk() {
+            Some(first) => block = *first,
+            None => block[..n].copy_from_slice(rest),
+        }
+        store(room, literal::start(at), block);
+        let quote = first_equal(&block, &[b'"'; 16]);
+        let n = quote.map_or(n, |quote| quote + 1);
+        (at, rest) = (at + n, rest.get(n..).unwrap_or_default());
+        if quote.is_some() {
+            store(room, literal::start(at), [b'"']);
+            at += 1;
+        }
+    }
+    at
 }
 
 /// Number of events of one id.
@@ -238,6 +256,17 @@ mod tests {
             let mut out = TextBuf::new();
             form.value(b"a\tb\n\\,\"", &mut out);
             assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected, "{form:?}");
+        }
+    }
+
+    #[test]
+    fn quotes_of_csv_are_doubled_at_any_place() {
+        for (len, step) in [(1, 1), (15, 3), (16, 15), (17, 16), (255, 1), (256, 5), (1000, 1), (1001, 7)] {
+            let value: String = (0..len).map(|at| if at % step == 0 { '"' } else { 'x' }).collect();
+            let mut out = TextBuf::new();
+            Form::Csv.value(value.as_bytes(), &mut out);
+            let expected = format!("\"{}\"", value.replace('"', "\"\""));
+            assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected, "{len} {step}");
         }
     }
 

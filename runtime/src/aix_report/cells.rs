@@ -30,6 +30,7 @@ pub(super) struct Cells {
     form: Form,
     colour: ReportColour,
     quick: FastLayout,
+    frame: Frame,
     /// True if there are context columns.
     has_context: bool,
     has_svc: bool,
@@ -47,10 +48,12 @@ enum FastLayout {
     /// Id and times with context columns: all offsets are equal for a thread's events, see [`Head`]. The number is the
     /// width of the id column, 0 without one.
     Headed(u8),
-    /// Id, context columns if there are any, elapsed time and delta of a table.
+    /// Id, columns of the context if there are any, elapsed time and delta of a table.
     TableRow(RowEnd),
     /// Cells written one by one.
     InOrder,
+    /// Cells written one by one, with the fields after this number of cells.
+    AroundFields(u8),
     /// No fast path: the cells may need a larger buffer.
     Never,
 }
@@ -65,6 +68,15 @@ pub(super) enum CellsPath {
     /// Row of a table, see [`RowEnd`].
     TableRow,
     Any,
+}
+
+/// Texts before and after all cells: colour codes and the end of a line.
+#[derive(Debug, Clone, Default)]
+struct Frame {
+    before: Literal,
+    /// Cells between the texts.
+    cells: Box<[Cell]>,
+    after: Literal,
 }
 
 /// Fixed offsets of cells. A missing cell gets the offset after the last one, where the text overwrites it, so no
@@ -179,18 +191,25 @@ impl Cells {
             Form::Ndjson => cells.object(),
         }
         let Builder { list, segments, around_id, .. } = cells;
-        let mut at = 0;
         // A cell may store more than its text, because it stores whole blocks. The next cell overwrites the rest.
-        let fits = list.iter().all(|cell| {
-            let (len, stored) = cell.max_len();
-            at += len;
-            at - len + stored <= COLUMNS
-        });
+        let fit = |list: &[Cell]| {
+            let mut at = 1;
+            list.iter().all(|cell| {
+                let (len, stored) = cell.max_len();
+                at += len;
+                at - len + stored <= COLUMNS
+            })
+        };
+        let fits = fit(&list);
+        let is_field = |cell: &Cell| matches!(cell.put, CellContent::Fields);
+        let around_fields =
+            list.iter().position(is_field).filter(|n| fit(&list[..*n]) && fit(&list[n + 1..])).map(|n| n as u8);
         // Tries the fastest path first. The choice is made once per report, not per event.
-        let quick = match Plain::of(&list) {
+        let frame = if form == Form::Text { Frame::of(&list) } else { Frame::default() };
+        let quick = match Plain::of(&frame) {
             Some(plain) if form == Form::Text => FastLayout::Plain(plain),
-            _ if !fits => FastLayout::Never,
-            _ if form == Form::Text => Head::id_width(&list).map_or(FastLayout::InOrder, FastLayout::Headed),
+            _ if !fits => around_fields.map_or(FastLayout::Never, FastLayout::AroundFields),
+            _ if form == Form::Text => Head::id_width(&frame.cells).map_or(FastLayout::InOrder, FastLayout::Headed),
             _ => RowEnd::of(&list).map_or(FastLayout::InOrder, FastLayout::TableRow),
         };
         let any = |is: fn(CellContent) -> bool| list.iter().any(|cell| is(cell.put));
@@ -213,6 +232,7 @@ impl Cells {
             form,
             colour,
             quick,
+            frame,
             around_id: around_id.map(Vec::into_boxed_slice),
         }
     }
@@ -225,6 +245,7 @@ impl Cells {
             form: Form::Text,
             colour: ReportColour::Off,
             quick: FastLayout::Plain(Plain::default()),
+            frame: Frame::default(),
             has_context: false,
             has_svc: false,
             svc_width: 0,
@@ -280,7 +301,9 @@ impl Cells {
             FastLayout::Plain(Plain { id_width, .. }) | FastLayout::Headed(id_width) => {
                 id_width == 0 || id.text.len() < id_width.into()
             }
-            FastLayout::TableRow(_) | FastLayout::InOrder => id.text_of_hook.len() <= IdCells::MAX_LEN,
+            FastLayout::TableRow(_) | FastLayout::InOrder | FastLayout::AroundFields(_) => {
+                id.text_of_hook.len() <= IdCells::MAX_LEN
+            }
             FastLayout::Never => false,
         }
     }
@@ -303,17 +326,22 @@ impl Cells {
         times: &Times,
         room: &mut Room,
     ) -> usize {
+        let Frame { before, after, .. } = &self.frame;
         match &self.quick {
-            FastLayout::Plain(plain) => plain.put(id, event, times, room),
-            FastLayout::Headed(_) => self.put_headed(id, values, event, times, room),
+            FastLayout::Plain(plain) => {
+                before.put(room, 0);
+                let end = plain.put(id, event, times, room);
+                after.put(room, end)
+            }
+            FastLayout::Headed(_) => self.put_headed::<true>(id, values, event, times, room),
             FastLayout::TableRow(end) => self.put_table_row(end, id, values, event, times, room),
-            FastLayout::InOrder | FastLayout::Never => self.put_in_order(&values(), room),
+            FastLayout::InOrder | FastLayout::AroundFields(_) | FastLayout::Never => self.put_in_order(&values(), room),
         }
     }
 
-    /// Writes the cells of [`FastLayout::Headed`].
+    /// Writes the cells of [`FastLayout::Headed`], which have a text after them only if they are `FRAMED`.
     #[inline(always)]
-    fn put_headed<'v>(
+    fn put_headed<'v, const FRAMED: bool>(
         &self,
         id: &IdCells,
         values: impl Fn() -> EventValues<'v>,
@@ -323,7 +351,11 @@ impl Cells {
     ) -> usize {
         // A thread whose values do not fit has no head, but its lines can still be written cell by cell.
         let texts = values().texts;
-        if texts.has_head { texts.headed.put(id, event, times, room) } else { self.put_in_order(&values(), room) }
+        if !texts.has_head {
+            return self.put_in_order(&values(), room);
+        }
+        let end = texts.headed.put(id, event, times, room);
+        if FRAMED { self.frame.after.put(room, end) } else { end }
     }
 
     /// Writes the cells of [`FastLayout::TableRow`] without a call for each, unless a time is rare.
@@ -343,8 +375,17 @@ impl Cells {
             return self.put_any_row(&values(), room);
         }
         let mut at = id.put(room, 0);
-        if let [_, context, _, _] = &*self.list {
-            at = values().put_context(context, room, at);
+        if self.has_context {
+            let ContextTexts { row, row_len, .. } = values().texts;
+            if *row_len > 3 * BLOCKS {
+                return self.put_any_row(&values(), room);
+            }
+            if let Some((first, more)) = row.split_first_chunk()
+                && let Some(more) = more.first_chunk::<{ 2 * BLOCKS }>()
+            {
+                store_blocks(room, at, *row_len, first, more);
+            }
+            at += *row_len;
         }
         at = literal::start(times.put_bare(since_ns as u32, room, literal::start(at)));
         store(room, at, end.text);
@@ -362,10 +403,11 @@ impl Cells {
     /// Path that [`Cells::put_on`] takes to write the cells.
     pub fn path(&self) -> CellsPath {
         match self.quick {
+            _ if !self.frame.is_empty() => CellsPath::Any,
             FastLayout::Plain(_) => CellsPath::Plain,
             FastLayout::TableRow(_) => CellsPath::TableRow,
             FastLayout::Headed(_) => CellsPath::Headed,
-            FastLayout::InOrder | FastLayout::Never => CellsPath::Any,
+            FastLayout::InOrder | FastLayout::AroundFields(_) | FastLayout::Never => CellsPath::Any,
         }
     }
 
@@ -382,7 +424,7 @@ impl Cells {
     ) -> usize {
         match (path, &self.quick) {
             (CellsPath::Plain, FastLayout::Plain(plain)) => plain.put(id, event, times, room),
-            (CellsPath::Headed, _) => self.put_headed(id, values, event, times, room),
+            (CellsPath::Headed, _) => self.put_headed::<false>(id, values, event, times, room),
             (CellsPath::TableRow, FastLayout::TableRow(end)) => self.put_table_row(end, id, values, event, times, room),
             (CellsPath::Plain | CellsPath::TableRow, _) => 0,
             (CellsPath::Any, _) => self.put(id, values, event, times, room),
@@ -392,6 +434,21 @@ impl Cells {
     #[inline(always)]
     fn put_in_order(&self, values: &EventValues<'_>, room: &mut Room) -> usize {
         self.list.iter().fold(0, |at, cell| (cell.write)(cell, values, room, at))
+    }
+
+    /// Writes the cells before the fields, and returns their length.
+    pub fn put_before_fields(&self, values: &EventValues<'_>, room: &mut Room) -> usize {
+        let FastLayout::AroundFields(n) = self.quick else { return 0 };
+        let Some((cells, [fields, ..])) = self.list.split_at_checked(n.into()) else { return 0 };
+        let at = cells.iter().fold(0, |at, cell| (cell.write)(cell, values, room, at));
+        fields.begin(values, room, at)
+    }
+
+    /// Writes the cells after the fields, whose last byte is in the room, and returns the length of both.
+    pub fn put_after_fields(&self, values: &EventValues<'_>, room: &mut Room) -> usize {
+        let FastLayout::AroundFields(n) = self.quick else { return 1 };
+        // The cell of the fields writes only the bytes after them.
+        self.list.iter().skip(n.into()).fold(1, |at, cell| (cell.write)(cell, values, room, at))
     }
 
     /// Slow path: appends the cells of any event.
@@ -485,15 +542,56 @@ impl Cells {
     }
 }
 
+impl Frame {
+    /// Splits the texts off the cells. The text after the cells is that of all cells after the last time.
+    fn of(list: &[Cell]) -> Self {
+        let (before, cells) = match list {
+            [Cell { put: CellContent::Nothing, after, .. }, cells @ ..] => (*after, cells),
+            cells => (Literal::default(), cells),
+        };
+        let is_time = |cell: &Cell| matches!(cell.put, CellContent::Times | CellContent::Elapsed | CellContent::Delta);
+        let n = cells.iter().rposition(is_time).map_or(0, |last| last + 1);
+        let (mut cells, rest) = (cells[..n].to_vec(), &cells[n..]);
+        let mut after = cells.last_mut().map(|last| std::mem::take(&mut last.after));
+        for cell in rest {
+            let end: &[u8] = match cell.put {
+                CellContent::Nothing => b"",
+                // No blanks precede it: times end in digits.
+                CellContent::EndLine => b"\n",
+                _ => return Self::unsplit(list),
+            };
+            let text = [end, cell.after.as_bytes()].concat();
+            let is_whole = after.as_mut().is_some_and(|after| after.append(&text).is_empty());
+            if !is_whole || text.contains(&b' ') {
+                return Self::unsplit(list);
+            }
+        }
+        match after {
+            Some(after) => Self { before, cells: cells.into(), after },
+            None => Self::unsplit(list),
+        }
+    }
+
+    fn unsplit(list: &[Cell]) -> Self {
+        Self { cells: list.into(), ..Self::default() }
+    }
+
+    /// True if there are no texts.
+    fn is_empty(&self) -> bool {
+        self.before.len() == 0 && self.after.len() == 0
+    }
+}
+
 impl Plain {
     /// Computes the offsets; `None` if there are cells other than an id and times in their default columns.
-    fn of(list: &[Cell]) -> Option<Self> {
-        let (mut plain, mut at) = (Self::default(), 0);
+    fn of(Frame { before, cells, .. }: &Frame) -> Option<Self> {
+        let start = before.len() as u8;
+        let (mut plain, mut at) = (Self::default(), start);
         let (mut elapsed_at, mut delta_at) = (None, None);
-        for cell in list {
+        for cell in cells {
             match cell.put {
                 // An id is stored with blanks after it, so its column must come first.
-                CellContent::Id(width) if at == 0 => (plain.id_width, at) = (width, width),
+                CellContent::Id(width) if at == start => (plain.id_width, plain.id_at, at) = (width, at, at + width),
                 // The elapsed column has 14 bytes and the delta column 15. Both together are one cell.
                 CellContent::Times => (elapsed_at, delta_at, at) = (Some(at), Some(at + 14), at + Times::WIDTH as u8),
                 CellContent::Elapsed => (elapsed_at, at) = (Some(at), at + 14),
@@ -547,15 +645,11 @@ impl RowEnd {
     /// Bytes after the elapsed time; `None` if the cells are not those of [`FastLayout::TableRow`], or if there are
     /// more bytes than fit.
     fn of(list: &[Cell]) -> Option<Self> {
-        use CellContent::{BareDelta, BareElapsed, Context, Hook};
-        let (elapsed, delta) = match list {
-            [hook, elapsed, delta] if matches!(hook.put, Hook) => (elapsed, delta),
-            [hook, context, elapsed, delta] if matches!((hook.put, context.put), (Hook, Context(_))) => {
-                (elapsed, delta)
-            }
-            _ => return None,
-        };
-        if !matches!((elapsed.put, delta.put), (BareElapsed, BareDelta)) {
+        use CellContent::{BareDelta, BareDepth, BareElapsed, BareSvc, Context, Hook, JsonSvc};
+        let [hook, context @ .., elapsed, delta] = list else { return None };
+        let is_context = |cell: &Cell| matches!(cell.put, Context(_) | BareDepth | BareSvc | JsonSvc);
+        let is_row = matches!((hook.put, elapsed.put, delta.put), (Hook, BareElapsed, BareDelta));
+        if !is_row || !context.iter().all(is_context) {
             return None;
         }
         let (before, after) = (elapsed.after.as_bytes(), delta.after.as_bytes());
@@ -591,7 +685,7 @@ impl Head {
     }
 
     /// Head of a thread's lines; `None` if a value touches the next cell, or if the head would be too long.
-    fn new(list: &[Cell], texts: &[ContextText]) -> Option<Self> {
+    fn new(Frame { before, cells, .. }: &Frame, texts: &[ContextText]) -> Option<Self> {
         let mut head = Self {
             text: [b' '; Self::MAX + BLOCK],
             len: 0,
@@ -600,9 +694,11 @@ impl Head {
             plain: Plain::default(),
         };
         let (text, plain) = (&mut head.text[..Self::MAX], &mut head.plain);
-        let (mut at, mut copied) = (0, 0);
+        let start = before.len();
+        text.get_mut(..start)?.copy_from_slice(before.as_bytes());
+        let (mut at, mut copied) = (start, start);
         let (mut id_at, mut elapsed_at, mut delta_at) = (None, None, None);
-        for cell in list {
+        for cell in cells {
             if cell.apart && at > 0 && text.get(at - 1) != Some(&b' ') {
                 return None;
             }
@@ -714,9 +810,8 @@ impl CellContent {
                 cell.end(room, at + len.max(cell.number.into()))
             },
             CellContent::BareDepth => |cell, values, room, at| {
-                store(room, at, [b'0']);
-                let len = values.depth(room, at).max(1);
-                cell.end(room, at + len)
+                let at = put_depth(room, at, values.shared().depth);
+                cell.end(room, at)
             },
             CellContent::Svc(_) => |cell, values, room, at| {
                 let at = cell.begin(values, room, at);
@@ -725,20 +820,12 @@ impl CellContent {
                 cell.end(room, at + len.max(cell.number.into()))
             },
             CellContent::BareSvc => |cell, values, room, at| {
-                let (block, len) = values.svc().block();
-                store(room, at, block);
-                cell.end(room, at + len)
+                let at = put_svc(room, at, &values.svc());
+                cell.end(room, at)
             },
             CellContent::JsonSvc => |cell, values, room, at| {
-                let (block, len) = values.svc().block();
-                if len == 0 {
-                    store(room, at, *b"null");
-                    return cell.end(room, at + 4);
-                }
-                store(room, at, [b'"']);
-                store(room, at + 1, block);
-                store(room, at + 1 + len, [b'"']);
-                cell.end(room, at + 2 + len)
+                let at = put_json_svc(room, at, &values.svc());
+                cell.end(room, at)
             },
             CellContent::Times => |cell, values, room, at| {
                 if let Some(both) = room.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<{ Times::WIDTH }>())
@@ -800,6 +887,34 @@ impl CellContent {
             CellContent::Fields => |cell, _, room, at| cell.end(room, at),
         }
     }
+}
+
+/// Writes the depth of interrupts in a table, and returns its end.
+#[inline(always)]
+fn put_depth(room: &mut Room, at: usize, depth: u32) -> usize {
+    at + num::decimal_short(room.get_mut(at..).unwrap_or_default(), depth.into())
+}
+
+/// Writes a short system call, and returns its end.
+#[inline(always)]
+fn put_svc(room: &mut Room, at: usize, svc: &SvcBlock<'_>) -> usize {
+    let (block, len) = svc.block();
+    store(room, at, block);
+    at + len
+}
+
+/// Writes a short system call as JSON, and returns its end.
+#[inline(always)]
+fn put_json_svc(room: &mut Room, at: usize, svc: &SvcBlock<'_>) -> usize {
+    let (block, len) = svc.block();
+    if len == 0 {
+        store(room, at, *b"null");
+        return at + 4;
+    }
+    store(room, at, [b'"']);
+    store(room, at + 1, block);
+    store(room, at + 1 + len, [b'"']);
+    at + 2 + len
 }
 
 impl CellContent {
@@ -1268,6 +1383,8 @@ struct HeadedContext {
     svc_at: u8,
     /// Length of the columns before the times, if the system call fits into its column.
     len: u8,
+    /// Bytes by which the system call is wider than its column.
+    excess: u8,
     /// Offsets, if the system call fits into its column.
     narrow: Plain,
     plain: Plain,
@@ -1279,7 +1396,7 @@ impl HeadedContext {
     /// Context of no event.
     fn new() -> Self {
         let (narrow, text) = (Plain::default(), [b' '; Head::MAX + BLOCK]);
-        Self { thread: 0, n_blocks: 0, depth_at: 0, svc_at: 0, len: 0, narrow, plain: narrow, text }
+        Self { thread: 0, n_blocks: 0, depth_at: 0, svc_at: 0, len: 0, excess: 0, narrow, plain: narrow, text }
     }
 
     /// Changes the thread; [`HeadedContext::set`] must follow.
@@ -1287,6 +1404,14 @@ impl HeadedContext {
     fn go_to(&mut self, thread: u32, head: &Head) {
         (self.thread, self.depth_at, self.svc_at, self.len) = (thread, head.depth_at, head.svc_at, head.len);
         (self.narrow, self.text) = (head.plain, head.text);
+        self.widen(0);
+    }
+
+    /// Moves the times behind a system call that is wider than its column.
+    #[inline(always)]
+    fn widen(&mut self, excess: u8) {
+        (self.excess, self.plain) = (excess, self.narrow.moved(excess));
+        self.n_blocks = (self.len + excess).div_ceil(32);
     }
 
     /// Changes depth and system call; false if a value touches the next cell.
@@ -1301,8 +1426,9 @@ impl HeadedContext {
             *cell = *block;
         }
         let excess = (*len as u8).saturating_sub(svc_width);
-        self.plain = self.narrow.moved(excess);
-        self.n_blocks = (self.len + excess).div_ceil(32);
+        if excess != self.excess {
+            self.widen(excess);
+        }
         depth < 10
     }
 
@@ -1358,6 +1484,9 @@ pub(super) struct ContextTexts {
     /// Context of the last event, if its thread has a [`Head`].
     headed: HeadedContext,
     has_head: bool,
+    /// Columns of the last context in a table's row, for [`FastLayout::TableRow`], and their length.
+    row: Box<Room>,
+    row_len: usize,
     scratch: TextBuf,
     value: TextBuf,
 }
@@ -1374,6 +1503,8 @@ impl ContextTexts {
             last: (NO_SETTING, 0),
             headed: HeadedContext::new(),
             has_head: false,
+            row: Box::new([b' '; COLUMNS]),
+            row_len: 0,
             scratch: TextBuf::new(),
             value: TextBuf::new(),
         }
@@ -1421,7 +1552,31 @@ impl ContextTexts {
             self.headed.go_to(shared.thread, head);
             self.has_head = self.headed.set(shared.depth, &svc, cells.svc_width);
         }
+        if let FastLayout::TableRow(_) = cells.quick {
+            self.fill_row(cells, shared.depth, &svc);
+        }
         is_quick
+    }
+
+    /// Writes the columns of a context for the rows of a table. Values are already escaped, or need no escapes.
+    fn fill_row(&mut self, cells: &Cells, depth: u32, svc: &SvcBlock<'_>) {
+        let Self { row, row_len, texts, first, .. } = self;
+        let (room, mut at) = (&mut **row, 0);
+        for Cell { put, after, .. } in &cells.list {
+            match put {
+                CellContent::Context(n) => {
+                    let text = &texts[*first + usize::from(*n)];
+                    store(room, at, text.text);
+                    at += usize::from(text.len);
+                }
+                CellContent::BareDepth => at = put_depth(room, at, depth),
+                CellContent::BareSvc => at = put_svc(room, at, svc),
+                CellContent::JsonSvc => at = put_json_svc(room, at, svc),
+                _ => continue,
+            }
+            at = after.put(room, at);
+        }
+        *row_len = at;
     }
 
     /// Text of a group of columns, in the context that [`ContextTexts::find`] has looked for last.
@@ -1448,7 +1603,7 @@ impl ContextTexts {
         let is_quick = texts.iter().all(|text| text.long.is_none());
         let mut has_head = false;
         if let FastLayout::Headed(_) = cells.quick
-            && let Some(head) = Head::new(&cells.list, texts)
+            && let Some(head) = Head::new(&cells.frame, texts)
         {
             self.heads.resize(self.threads.len(), head);
             (self.heads[thread], has_head) = (head, true);
@@ -1639,11 +1794,14 @@ mod tests {
         let is_narrow = times.advance(time);
         let mut texts = ContextTexts { n_segments: context.len(), texts: context, ..ContextTexts::new() };
         if let FastLayout::Headed(_) = cells.quick
-            && let Some(head) = Head::new(&cells.list, &texts.texts)
+            && let Some(head) = Head::new(&cells.frame, &texts.texts)
         {
             let svc = cells.svc(&batch, batch.shared_context(setting));
             texts.headed.go_to(0, &head);
             texts.has_head = texts.headed.set(row.facts.depth, &svc, cells.svc_width);
+        }
+        if let FastLayout::TableRow(_) = cells.quick {
+            texts.fill_row(&cells, row.facts.depth, &cells.svc(&batch, batch.shared_context(setting)));
         }
         let texts = &texts;
         let values = EventValues { id: &id, time, times, texts, batch: &batch, setting, fields: b"" };

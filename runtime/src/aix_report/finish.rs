@@ -4,6 +4,7 @@ use super::options::AixReportOptions;
 use crate::columns::Columns;
 use crate::output_format::Form;
 use crate::pattern::Pattern;
+use crate::reader::aix::LogInfo;
 use memchr::memchr_iter;
 use tfbc_vm::{Layout, TextBuf, contains_any};
 
@@ -13,6 +14,8 @@ pub(super) struct Finish {
     grep: Option<Grep>,
     ending: LineEnding,
     counts_lines: bool,
+    /// True if the cells before a text and a plain text have one line together.
+    has_one_line: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +31,7 @@ enum LineEnding {
 }
 
 impl Finish {
-    pub fn new(options: &AixReportOptions, columns: &Columns) -> Self {
+    pub fn new(options: &AixReportOptions, columns: &Columns, logs: &[LogInfo]) -> Self {
         let ending = match options.form {
             _ if options.stats || !columns.has_text() => LineEnding::Dropped,
             Form::Text if columns.has_two_lines() => LineEnding::SecondLine,
@@ -36,7 +39,13 @@ impl Finish {
             form => LineEnding::Value(form),
         };
         let has_pages = options.page_size > 0 && !options.no_heading && !columns.is_bare();
-        Self { grep: options.grep.as_ref().map(Grep::new), ending, counts_lines: has_pages && options.is_text() }
+        let is_line = |log: &LogInfo| !log.name.contains('\n');
+        Self {
+            grep: options.grep.as_ref().map(Grep::new),
+            ending,
+            counts_lines: has_pages && options.is_text(),
+            has_one_line: ending == LineEnding::Text && logs.iter().all(is_line),
+        }
     }
 
     /// True if lines need no change.
@@ -61,7 +70,10 @@ impl Finish {
     /// True if the text of an event, which begins at `start`, margins included, has a match.
     #[inline(always)]
     pub fn admits(&self, layout: Layout, start: usize, out: &TextBuf) -> bool {
-        self.grep.as_ref().is_none_or(|wanted| wanted.is_match(out.as_bytes().get(start..).unwrap_or_default(), layout))
+        match &self.grep {
+            Some(wanted) => wanted.is_match(out.as_bytes().get(start..).unwrap_or_default(), layout),
+            None => true,
+        }
     }
 
     /// Ends the line of an event, which begins at `line` and whose text begins at `start`, margins included. `is_plain`
@@ -77,12 +89,19 @@ impl Finish {
         }
     }
 
-    /// Number of lines in a text, which ends in a newline; 0 if the report has no pages.
+    /// Number of lines of an event, whose text ends in a newline and is surely one line if it `is_plain`; 0 if the
+    /// report has no pages.
     #[inline(always)]
-    pub fn count_lines(&self, text: &[u8]) -> u64 {
-        if !self.counts_lines {
-            return 0;
+    pub fn count_lines(&self, is_plain: bool, line: &[u8]) -> u64 {
+        match self.counts_lines {
+            false => 0,
+            true if is_plain && self.has_one_line => 1,
+            true => Self::count_newlines(line),
         }
+    }
+
+    #[inline(never)]
+    fn count_newlines(text: &[u8]) -> u64 {
         match text.split_last() {
             Some((_, text)) if contains_any::<NEWLINES, { i8::MIN }>(text) => {
                 1 + memchr_iter(b'\n', text).count() as u64
@@ -109,10 +128,15 @@ impl Grep {
     /// True if the text of an event has a match.
     #[inline(never)]
     pub fn is_match(&self, text: &[u8], layout: Layout) -> bool {
-        let text = text.strip_suffix(b"\n").unwrap_or(text);
+        let text = match text {
+            [line @ .., b'\n'] => line,
+            text => text,
+        };
         // An empty line has no margin.
-        let first = if text.starts_with(b" ") { usize::from(layout.first) } else { 0 };
-        let text = text.get(first..).unwrap_or(text);
+        let text = match text {
+            [b' ', ..] => text.get(layout.first.into()..).unwrap_or(text),
+            text => text,
+        };
         self.wanted.is_match_in_line(text).unwrap_or_else(|| self.is_match_in_lines(text, layout.further.into()))
     }
 

@@ -125,6 +125,7 @@ struct LineWriter<'r> {
     /// Ends of the lines in the text; empty unless `collects_ends`.
     ends: Vec<LineEnd>,
     collects_ends: bool,
+    form: Form,
     fields: FieldPlacement,
     /// Fields of the current event.
     fields_json: TextBuf,
@@ -210,6 +211,7 @@ paths! {
     RowToFields: TableRow Fields;
     RowToAny: TableRow Any;
     HeadedToText: Headed Text;
+    HeadedToAny: Headed Any;
     AnyToText: Any Text;
     AnyToAny: Any Any;
 }
@@ -633,8 +635,9 @@ impl<'r> LineFormat<'r> {
             (CellsPath::TableRow, EndPath::Fields) => self.format_on::<RowToFields>(batch, extent, state, text),
             (CellsPath::TableRow, _) => self.format_on::<RowToAny>(batch, extent, state, text),
             (CellsPath::Headed, EndPath::Text) => self.format_on::<HeadedToText>(batch, extent, state, text),
+            (CellsPath::Headed, _) => self.format_on::<HeadedToAny>(batch, extent, state, text),
             (CellsPath::Any, EndPath::Text) => self.format_on::<AnyToText>(batch, extent, state, text),
-            (CellsPath::Any | CellsPath::Headed, _) => self.format_on::<AnyToAny>(batch, extent, state, text),
+            (CellsPath::Any, _) => self.format_on::<AnyToAny>(batch, extent, state, text),
         }
     }
 
@@ -680,12 +683,17 @@ impl<'r> LineFormat<'r> {
                     // writes the columns.
                     Text::Run(_)
                         if matches!(P::END, EndPath::Any)
-                            && line.fields == FieldPlacement::Alone
+                            && line.fields.precedes_text()
                             && prepared.is_quick.get()
                             && line.is_fast::<P>(batch, event, time) =>
                     {
                         n_counted += 1;
-                        line.write_fields(PreparedEvent { batch, event, prepared }, index(), &mut run, state, text)
+                        let shown = PreparedEvent { batch, event, prepared };
+                        if line.fields == FieldPlacement::Alone {
+                            line.write_fields(shown, index(), &mut run, state, text)
+                        } else {
+                            line.write_around_fields(shown, index(), &mut run, state, text)
+                        }
                     }
                     Text::Run(entry) if prepared.is_quick.get() && line.is_fast::<P>(batch, event, time) => {
                         let start = text.len();
@@ -734,25 +742,29 @@ impl<'r> LineFormat<'r> {
                             }
                             continue;
                         }
-                        let place = LinePos { index: index(), start, text: start + n_columns };
-                        if is_normal && !line.keeps(prepared.layout, place, text) {
+                        let text_start = start + n_columns;
+                        if is_normal && !line.finish.admits(prepared.layout, text_start, text) {
+                            text.truncate(start);
                             n_counted += 1;
                             true
-                        } else if is_normal && line.ends_simply {
+                        } else if is_normal && line.ends_simply && line.fields != FieldPlacement::Last {
                             state.last_elapsed_ns = time.elapsed_ns;
-                            if line.fields == FieldPlacement::Last {
-                                line.end_with_fields(PreparedEvent { batch, event, prepared }, place, &mut run, text)
-                            } else {
-                                line.finish.line(place.start, place.text, prepared.is_plain, text);
-                                line.count(event.id);
-                                state.lines_on_page += line.finish.count_lines(&text.as_bytes()[start..]);
-                                state.lines_on_page < line.page_size
-                            }
+                            line.finish.line(start, text_start, prepared.is_plain, text);
+                            line.count(event.id);
+                            state.lines_on_page +=
+                                line.finish.count_lines(prepared.is_plain, &text.as_bytes()[start..]);
+                            state.lines_on_page < line.page_size
                         } else {
-                            n_counted += 1;
-                            let outcome = if is_normal { None } else { Some(run.outcome()) };
+                            let place = LinePos { index: index(), start, text: text_start };
                             let shown = PreparedEvent { batch, event, prepared };
-                            line.end_slowly(shown, place, outcome, &mut run, state, text)
+                            if is_normal && line.ends_simply {
+                                state.last_elapsed_ns = time.elapsed_ns;
+                                line.end_with_fields(shown, place, &mut run, text)
+                            } else {
+                                n_counted += 1;
+                                let outcome = if is_normal { None } else { Some(run.outcome()) };
+                                line.end_slowly(shown, place, outcome, &mut run, state, text)
+                            }
                         }
                     }
                     _ => {
@@ -891,7 +903,7 @@ struct RowRoutines<'p, 'b> {
 
 impl<'r> LineWriter<'r> {
     fn new(options: &AixReportOptions, columns: &Columns, logs: &'r [LogInfo]) -> Self {
-        let finish = Finish::new(options, columns);
+        let finish = Finish::new(options, columns, logs);
         let fields = FieldPlacement::of(options, columns);
         let cells = match fields {
             _ if options.stats => Cells::none(),
@@ -899,7 +911,7 @@ impl<'r> LineWriter<'r> {
             _ => Cells::new(columns, options.form, options.colour),
         };
         let has_counts = options.histogram || options.stats;
-        let ends_with_text = finish.is_nothing() && !has_counts;
+        let ends_with_text = finish.is_nothing() && !has_counts && !fields.precedes_text();
         let only_rows = finish.only_rows().filter(|_| !has_counts);
         let ends_with_row = only_rows.filter(|_| fields == FieldPlacement::No);
         Self {
@@ -923,6 +935,7 @@ impl<'r> LineWriter<'r> {
             guessed: IdSet::default(),
             ends: Vec::new(),
             collects_ends: false,
+            form: options.form,
             fields,
             fields_json: TextBuf::new(),
             fields_form: FieldsForm::Json,
@@ -1174,15 +1187,64 @@ impl<'r> LineWriter<'r> {
         });
         let input = shown.input(self.logs);
         let fields = prepared.fields.as_ref();
-        let outcome =
-            fields.map_or(Outcome::default(), |fields| fields.write_between(run, &input, true, b"", END_LINE, text));
-        if outcome == Outcome::default() && self.ends_simply && !self.has_notes && !prepared.is_guess {
+        let outcome = fields.and_then(|fields| fields.write_between(run, &input, true, b"", END_LINE, text));
+        if outcome.is_none() && self.ends_simply && !self.has_notes && !prepared.is_guess {
             self.counted.n_reported += 1;
             state.last_elapsed_ns = event.elapsed_ns;
             return run.n_steps() < self.bounds.steps;
         }
         let place = LinePos { index, start, text: text.len() };
-        self.end(shown, place, Some(outcome), run, state, text)
+        self.end(shown, place, outcome, run, state, text)
+    }
+
+    /// Appends the line of an event with its fields in a column. Returns false if the run of lines ends after it.
+    #[inline(never)]
+    fn write_around_fields<'b>(
+        &mut self,
+        shown: PreparedEvent<'_, 'b>,
+        index: usize,
+        run: &mut Run<'b>,
+        state: &mut LineState,
+        text: &mut TextBuf,
+    ) -> bool
+    where
+        'r: 'b,
+    {
+        let PreparedEvent { batch, event, prepared } = shown;
+        let start = text.len();
+        let time = EventTimes { elapsed_ns: event.elapsed_ns, last_ns: state.last_elapsed_ns };
+        let values = self.values(batch, event, &prepared.id, time);
+        text.put_columns(|room| self.cells.put_before_fields(&values, room));
+        let input = shown.input(self.logs);
+        let mut write = |out: &mut TextBuf| {
+            let fields = prepared.fields.as_ref();
+            fields.and_then(|fields| fields.write_between(run, &input, true, b"", b"", out))
+        };
+        let of_fields = match self.form {
+            Form::Text | Form::Ndjson => write(text),
+            form @ (Form::Tsv | Form::Csv) => {
+                self.fields_json.clear();
+                let outcome = write(&mut self.fields_json);
+                form.value(self.fields_json.as_bytes(), text);
+                outcome
+            }
+        };
+        let values = self.values(batch, event, &prepared.id, time);
+        text.replace_last(|room| self.cells.put_after_fields(&values, room));
+        let place = LinePos { index, start, text: text.len() };
+        let outcome = match &prepared.text {
+            Text::Run(entry) if self.fields == FieldPlacement::Column => {
+                let line_start = LineStart { layout: prepared.layout, line: start };
+                let is_normal = run.run_prepared(entry, &input, line_start, |_| 0, text);
+                if is_normal { None } else { Some(run.outcome()) }
+            }
+            _ => of_fields,
+        };
+        let is_skipped = outcome.is_some_and(|outcome| outcome.skipped);
+        if !is_skipped && !self.keeps(prepared.layout, place, text) {
+            return run.n_steps() < self.bounds.steps;
+        }
+        self.end(shown, place, outcome, run, state, text)
     }
 
     /// Ends a JSON line with the fields of its event. Returns false if the run of lines ends after it.
@@ -1271,7 +1333,7 @@ impl<'r> LineWriter<'r> {
         if is_skipped {
             text.truncate(place.start);
         } else {
-            self.finish.line(place.start, place.text, false, text);
+            self.finish.line(place.start, place.text, prepared.is_plain && outcome.is_none(), text);
             if self.fields == FieldPlacement::Last && text.as_bytes().ends_with(b"}\n") {
                 text.truncate(text.len() - 2);
                 text.push(b",\"fields\":");
@@ -1317,7 +1379,7 @@ impl<'r> LineWriter<'r> {
             self.ends.push(LineEnd { event, end, fields, note: outcome.map_or(RowNote::None, RowNote::of) });
         }
         self.count(event.id);
-        state.lines_on_page += self.finish.count_lines(&text.as_bytes()[place.start..]);
+        state.lines_on_page += self.finish.count_lines(prepared.is_plain, &text.as_bytes()[place.start..]);
     }
 
     /// Counts a reported event, if events are counted by hook.

@@ -33,7 +33,7 @@ pub(super) struct PreparedLine<'r> {
     pub is_quick: Cell<bool>,
     /// True if the stanza is a guess of the built-in format file.
     pub is_guess: bool,
-    /// True if the text is one line that needs no escapes in the report's form.
+    /// True if the text surely is one line that needs no escapes in the report's form.
     pub is_plain: bool,
     /// Prepared fields, if the report shows them.
     pub fields: Option<Box<PreparedFields<'r>>>,
@@ -163,16 +163,15 @@ impl<'r> PreparedLines<'r> {
             .and_then(|entry| PreparedFields::new(catalog, entry, event.env.into()).map(Box::new));
         let has_simple_cells = match shown {
             FieldPlacement::No | FieldPlacement::Last | FieldPlacement::Row => true,
-            FieldPlacement::Alone => fields.is_some(),
-            FieldPlacement::Column | FieldPlacement::Only => false,
+            FieldPlacement::Alone | FieldPlacement::Column | FieldPlacement::Only => fields.is_some(),
         };
         let fits = !general_path::is_required()
             && has_simple_cells
             && has_cells != cells.is_empty()
             && cells.fit(&id)
             && matches!(text, Text::Run(_));
-        let is_plain =
-            form != Form::Text && matches!(&text, Text::Run(entry) if entry.prints_only(|text| form.is_plain(text)));
+        let is_plain_text = |text: &[u8]| form.is_plain(text) && !text.contains(&b'\n');
+        let is_plain = matches!(&text, Text::Run(entry) if entry.prints_only(is_plain_text));
         if let Some(fields) = fields.as_mut().filter(|_| !is_plain) {
             fields.refuse_newlines();
         }

@@ -90,10 +90,10 @@ impl<'r> PreparedFields<'r> {
         is_trial: bool,
         out: &mut TextBuf,
     ) -> Outcome {
-        self.write_between(run, input, is_trial, b"", b"", out)
+        self.write_between(run, input, is_trial, b"", b"", out).unwrap_or_default()
     }
 
-    /// Like [`PreparedFields::write`], but between two texts.
+    /// Like [`PreparedFields::write`], but between two texts. `None` if the event ended normally.
     #[inline]
     pub(crate) fn write_between<const N: usize, const M: usize>(
         &self,
@@ -103,11 +103,12 @@ impl<'r> PreparedFields<'r> {
         before: &[u8; N],
         after: &[u8; M],
         out: &mut TextBuf,
-    ) -> Outcome {
+    ) -> Option<Outcome> {
+        let bytes = input.bytes();
         match &self.flat {
-            Some(flat) if flat.fit(input.bytes()) => {
-                flat.write(input.bytes(), before, after, out);
-                Outcome::default()
+            Some(flat) if flat.fit(bytes) => {
+                flat.write(bytes, before, after, out);
+                None
             }
             _ => self.write_by_machine(run, input, is_trial, before, after, out),
         }
@@ -145,12 +146,12 @@ impl<'r> PreparedFields<'r> {
         before: &[u8],
         after: &[u8],
         out: &mut TextBuf,
-    ) -> Outcome {
+    ) -> Option<Outcome> {
         let outcome = run.fields(&self.entry, input, is_trial, out);
         out.push(before);
         write_prepared(&self.schema, &self.keys, run.row(), out);
         out.push(after);
-        outcome
+        (outcome != Outcome::default()).then_some(outcome)
     }
 
     /// Runs the routine of an event and appends its fields as JSON or as encoded cells.
