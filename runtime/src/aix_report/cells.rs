@@ -376,16 +376,10 @@ impl Cells {
         }
         let mut at = id.put(room, 0);
         if self.has_context {
-            let ContextTexts { row, row_len, .. } = values().texts;
-            if *row_len > 3 * BLOCKS {
-                return self.put_any_row(&values(), room);
+            match values().texts.put_row(room, at) {
+                Some(end) => at = end,
+                None => return self.put_any_row(&values(), room),
             }
-            if let Some((first, more)) = row.split_first_chunk()
-                && let Some(more) = more.first_chunk::<{ 2 * BLOCKS }>()
-            {
-                store_blocks(room, at, *row_len, first, more);
-            }
-            at += *row_len;
         }
         at = literal::start(times.put_bare(since_ns as u32, room, literal::start(at)));
         store(room, at, end.text);
@@ -1558,7 +1552,19 @@ impl ContextTexts {
         is_quick
     }
 
-    /// Writes the columns of a context for the rows of a table. Values are already escaped, or need no escapes.
+    /// Writes the columns of the last context for a row of a table, and returns their end. `None` if they are long.
+    // Not inlined, because rows without a context would take more instructions.
+    #[inline(never)]
+    fn put_row(&self, room: &mut Room, at: usize) -> Option<usize> {
+        let (first, more) = self.row.split_first_chunk()?;
+        if self.row_len > 3 * BLOCKS {
+            return None;
+        }
+        store_blocks(room, at, self.row_len, first, more.first_chunk::<{ 2 * BLOCKS }>()?);
+        Some(at + self.row_len)
+    }
+
+    /// Prepares the columns of a context for the rows of a table. Values are already escaped, or need no escapes.
     fn fill_row(&mut self, cells: &Cells, depth: u32, svc: &SvcBlock<'_>) {
         let Self { row, row_len, texts, first, .. } = self;
         let (room, mut at) = (&mut **row, 0);
