@@ -80,7 +80,7 @@ pub mod iso_time {
 /// Rows of tables.
 pub mod rows {
     pub use crate::fields::{flags_of_word, label_of_word};
-    pub use crate::row_block::{FlatRows, JoinedFields, Long, LongColumn, NULL, RowBlock, Short, ShortColumn};
+    pub use crate::row_block::{FlatRows, JoinedTexts, Long, LongColumn, NULL, RowBlock, Short, ShortColumn};
     pub use crate::row_facts::{RowNote, TraceFacts};
     pub use crate::row_run::{names, qnx_release, rows};
     pub use crate::rows::{Names, ProgramFields, RowFields, RowOptions, RowSink, split_cells};

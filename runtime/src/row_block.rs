@@ -1,7 +1,7 @@
 //! Rows of a chunk by column.
 //!
 //! ```text
-//! text of all rows │ fields │ flat fields │ names │ a column of numbers each │ facts │ sizes
+//! texts of all rows │ fields │ flat fields │ names │ a column of numbers each │ facts │ sizes
 //! ```
 //!
 //! Workers fill a block while they format a chunk, and the writer passes it on as slices. So a table copies columns, and
@@ -160,16 +160,15 @@ impl BlockWriter {
         self.longs[Long::Seq as usize].len()
     }
 
-    /// Appends the rest of a block to the text of its rows.
-    pub fn finish(&mut self, fields: &[u8], flat: &[u64], facts: &TraceFacts, out: &mut TextBuf) {
+    /// Appends the rest of a block to the texts of its rows, which have `n_text` bytes, and their fields.
+    pub fn finish(&mut self, n_text: usize, flat: &[u64], facts: &TraceFacts, out: &mut TextBuf) {
         let mut sizes = Vec::with_capacity(N_SIZES);
-        let mut before = 0;
+        sizes.push(n_text as u32);
+        let mut before = n_text;
         let mut end_part = |out: &TextBuf| {
             sizes.push((out.len() - before) as u32);
             before = out.len();
         };
-        end_part(out);
-        out.push(fields);
         end_part(out);
         push_numbers(flat, u64::to_le_bytes, out);
         end_part(out);
@@ -234,14 +233,14 @@ pub struct FlatRows<'b> {
     words: &'b [[u8; 8]],
 }
 
-/// Fields of consecutive rows.
+/// Texts or fields of consecutive rows.
 #[derive(Debug, Clone, Copy)]
-pub struct JoinedFields<'b> {
-    /// Fields of all rows.
+pub struct JoinedTexts<'b> {
+    /// Texts of all rows.
     pub bytes: &'b [u8],
-    /// End of the fields of the row before.
+    /// End of the text of the row before.
     pub start: u32,
-    /// Ends of the rows' fields, as little-endian bytes.
+    /// Ends of the rows' texts, as little-endian bytes.
     pub ends: &'b [[u8; 4]],
 }
 
@@ -331,6 +330,16 @@ impl<'b> FlatRows<'b> {
     }
 }
 
+impl<'b> JoinedTexts<'b> {
+    #[inline]
+    fn of(all: &'b [u8], ends: &'b [[u8; 4]], rows: Range<usize>) -> Option<Self> {
+        let end = |index: usize| ends.get(index).map(|end| u32::from_le_bytes(*end));
+        let start = if rows.start == 0 { 0 } else { end(rows.start - 1)? };
+        let last = if rows.is_empty() { start } else { end(rows.end - 1)? };
+        Some(Self { bytes: all.get(start as usize..last as usize)?, start, ends: ends.get(rows)? })
+    }
+}
+
 impl<'b> RowBlock<'b> {
     /// Reads a block, and the facts about its trace. `None` if it is cut.
     pub(crate) fn read(bytes: &'b [u8]) -> Option<(Self, TraceFacts)> {
@@ -392,8 +401,7 @@ impl<'b> RowBlock<'b> {
     /// Text of a row, without the newline at its end; empty if there are no texts.
     #[inline]
     pub fn text(&self, row: usize) -> &'b [u8] {
-        let line = part(self.text, self.shorts[Short::TextEnd as usize], row);
-        line.strip_suffix(b"\n").unwrap_or(line)
+        part(self.text, self.shorts[Short::TextEnd as usize], row)
     }
 
     /// Fields of a row in the form of [`RowOptions::fields`](crate::rows::RowOptions::fields).
@@ -416,15 +424,16 @@ impl<'b> RowBlock<'b> {
         Some(FlatRows { place, rows, words: rest.get(..n_rows.checked_mul(n_columns)?)? })
     }
 
-    /// Fields of consecutive rows, one after the other. The ends of the rows' parts count from `start`.
+    /// Texts of consecutive rows; `None` if there are no texts.
     #[inline]
-    pub fn fields_of(&self, rows: Range<usize>) -> Option<JoinedFields<'b>> {
-        let all = self.shorts[Short::FieldsEnd as usize];
-        let end = |index: usize| all.get(index).map(|end| u32::from_le_bytes(*end));
-        let start = if rows.start == 0 { 0 } else { end(rows.start - 1)? };
-        let last = if rows.is_empty() { start } else { end(rows.end - 1)? };
-        let bytes = self.fields.get(start as usize..last as usize)?;
-        Some(JoinedFields { bytes, start, ends: all.get(rows)? })
+    pub fn texts_of(&self, rows: Range<usize>) -> Option<JoinedTexts<'b>> {
+        JoinedTexts::of(self.text, self.shorts[Short::TextEnd as usize], rows)
+    }
+
+    /// Fields of consecutive rows; `None` if there are no fields.
+    #[inline]
+    pub fn fields_of(&self, rows: Range<usize>) -> Option<JoinedTexts<'b>> {
+        JoinedTexts::of(self.fields, self.shorts[Short::FieldsEnd as usize], rows)
     }
 
     /// Upper bound on the bytes in texts and fields of consecutive rows.
@@ -487,7 +496,7 @@ mod tests {
         let ids = [EventId::Hook(0xffff), EventId::Record(31, 1023), EventId::Hook(0)];
         let pids = [Some(-2), None, Some(i64::MAX)];
         for (at, (id, pid)) in ids.into_iter().zip(pids).enumerate() {
-            text.push([&b"two\nlines\n"[..], b"\n", b"no end"][at]);
+            text.push([&b"two\nlines"[..], b"", b"third"][at]);
             writer.push_long(Long::Seq, Some(at as i64));
             writer.push_long(Long::Pid, pid);
             writer.push_long(Long::TimeUs, None);
@@ -500,7 +509,9 @@ mod tests {
         }
         let facts = TraceFacts { system: vec![("node", String::from("n"))], ..TraceFacts::default() };
         assert_eq!(writer.len(), 3);
-        writer.finish(b"{}[]", &[1, 0, 2, 2, 3, 0, 1, 10, 11, 20, 21, 30, 31], &facts, &mut text);
+        let n_text = text.len();
+        text.push(b"{}[]");
+        writer.finish(n_text, &[1, 0, 2, 2, 3, 0, 1, 10, 11, 20, 21, 30, 31], &facts, &mut text);
         assert_eq!(writer.len(), 0);
         let (block, found) = RowBlock::read(text.as_bytes()).unwrap();
         assert_eq!((block.len(), found), (3, facts));
@@ -511,7 +522,7 @@ mod tests {
             assert_eq!((short(Short::Cpu), block.long(Long::Tid).get(at)), (NULL, None));
             assert_eq!(block.name(short(Short::Process)), [&b"/usr/bin/ls"[..], b"", b"cp"][at]);
             assert_eq!(RowBlock::note(short(Short::Note)), RowNote::Refused);
-            assert_eq!(block.text(at), [&b"two\nlines"[..], b"", b"no end"][at]);
+            assert_eq!(block.text(at), [&b"two\nlines"[..], b"", b"third"][at]);
             assert_eq!(block.fields(at), [&b""[..], b"{}", b"[]"][at]);
         }
         let flat = block.flat_rows().map(|flat| {

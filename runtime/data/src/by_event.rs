@@ -5,6 +5,7 @@ use crate::dictionary::NONE;
 use crate::events::{BatchSink, Columns, KeysByNumber, MAX_TEXT, TableOptions, wanted};
 use crate::fields::FieldColumns;
 use crate::metadata::TableMetadata;
+use crate::row_set::RowsOfEvent;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use std::collections::HashMap;
@@ -87,6 +88,8 @@ struct EventFields {
     last_row: u64,
     /// Rows of the current block that are not in the columns yet.
     rows: Vec<usize>,
+    /// [Place](FlatRows::place) of their fields, if they are exactly some flat rows.
+    flat: Option<usize>,
 }
 
 impl<'s> EventTables<'s> {
@@ -177,6 +180,55 @@ impl<'s> EventTables<'s> {
         Ok(self.tables.len() as i32 - 1)
     }
 
+    /// Collects the rows of a block for their tables, group by group. Returns false and does nothing if the fields of
+    /// some rows are not at fixed places, or if too many tables would be open.
+    fn collect_groups(&mut self, block: &RowBlock<'_>, names: &Names<'_>) -> io::Result<bool> {
+        let (mut n_rows, mut n_groups) = (0, 0);
+        for flat in block.flat_rows() {
+            (n_rows, n_groups) = (n_rows + flat.rows().len(), n_groups + 1);
+        }
+        if n_rows != block.len() || self.tables.len() + n_groups > MAX_OPEN {
+            return Ok(false);
+        }
+        let (ids, n_before) = (block.short(Short::Id), self.n_rows);
+        // True if a table has more than one group, so that its rows are looked up one by one.
+        let mut has_several = false;
+        for flat in block.flat_rows() {
+            let Some(first) = flat.rows().next() else { continue };
+            let at = self.place_of(ids.value(first), block, names)?;
+            let Some(table) = self.tables.get_mut(at as usize) else { continue };
+            let is_first = table.rows.is_empty();
+            table.flat = is_first.then(|| flat.place());
+            table.rows.extend(flat.rows());
+            if is_first {
+                self.changed.push(at as usize);
+            } else {
+                table.rows.sort_unstable();
+                has_several = true;
+            }
+            self.n_rows += flat.rows().len() as u64;
+            let last = table.rows.last().map_or(0, |last| *last as u64 + 1);
+            table.last_row = n_before + last;
+        }
+        if has_several {
+            self.cells.begin(block);
+        }
+        Ok(true)
+    }
+
+    /// Index of the table of an event by its number, see [`EventTables::place`].
+    #[inline]
+    fn place_of(&mut self, id: u32, block: &RowBlock<'_>, names: &Names<'_>) -> io::Result<i32> {
+        Ok(match self.places.get(id) {
+            NONE => {
+                let at = self.place(RowBlock::id(id), names, Some(block))?;
+                self.places.insert(id, at);
+                at
+            }
+            at => at,
+        })
+    }
+
     /// Appends the rows of a block to the columns of their tables.
     fn push_rows(&mut self, block: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
         let Self { tables, changed, cells, options, .. } = self;
@@ -209,6 +261,7 @@ impl<'s> EventTables<'s> {
             n_bytes: 0,
             last_row: 0,
             rows: Vec::new(),
+            flat: None,
         })
     }
 }
@@ -266,12 +319,23 @@ impl EventFields {
         cells: &mut CellsOfBlock,
     ) -> io::Result<()> {
         let rows = std::mem::take(&mut self.rows);
+        let flat = self.flat.take().and_then(|place| block.flat_rows_at(place));
         let mut rest = &rows[..];
         while !rest.is_empty() {
             let room = batch_rows.saturating_sub(self.columns.n_rows).max(1);
-            let n_rows = self.push_fields(block, &rest[..room.min(rest.len())], cells);
+            let next = &rest[..room.min(rest.len())];
+            let n_rows = match (flat, &mut self.fields[..]) {
+                (Some(flat), [_]) => {
+                    let start = rows.len() - rest.len();
+                    self.push_flat(flat, start..start + next.len())
+                }
+                _ => self.push_fields(block, next, cells),
+            };
             let (own, others) = rest.split_at(n_rows);
-            self.columns.push_all(block, &own, names);
+            match flat {
+                Some(_) => self.columns.push_all(block, &RowsOfEvent(own), names),
+                None => self.columns.push_all(block, &own, names),
+            }
             self.n_rows += n_rows as u64;
             if self.columns.n_rows >= batch_rows || self.n_bytes >= MAX_TEXT {
                 self.finish_batch()?;
@@ -289,14 +353,7 @@ impl EventFields {
         while n_rows < rows.len() && self.n_bytes < MAX_TEXT {
             let rest = &rows[n_rows..];
             n_rows += match (&mut self.fields[..], cells.flat(block, rest)) {
-                ([fields], Some((flat, range))) => {
-                    // A row counts as many bytes as its columns have, and four more.
-                    let row_bytes = 4 + 8 * flat.n_columns();
-                    let n = range.len().min((MAX_TEXT - self.n_bytes).div_ceil(row_bytes));
-                    self.n_bytes += n * row_bytes;
-                    fields.push_flat(flat.columns(range.start..range.start + n));
-                    n
-                }
+                ([_], Some((flat, range))) => self.push_flat(flat, range),
                 (fields, _) => {
                     let own = block.fields(rest[0]);
                     self.n_bytes += own.len();
@@ -308,6 +365,19 @@ impl EventFields {
             };
         }
         n_rows
+    }
+
+    /// Appends the fields of a range of flat rows, up to the one with which the batch reaches [`MAX_TEXT`]. Returns the
+    /// number of rows.
+    fn push_flat(&mut self, flat: FlatRows<'_>, range: Range<usize>) -> usize {
+        // A row counts as many bytes as its columns have, and four more.
+        let row_bytes = 4 + 8 * flat.n_columns();
+        let n = range.len().min(MAX_TEXT.saturating_sub(self.n_bytes).div_ceil(row_bytes));
+        self.n_bytes += n * row_bytes;
+        if let [fields] = &mut self.fields[..] {
+            fields.push_flat(flat.columns(range.start..range.start + n));
+        }
+        n
     }
 
     fn finish_batch(&mut self) -> io::Result<()> {
@@ -332,18 +402,13 @@ impl RowSink for EventTables<'_> {
     }
 
     fn rows(&mut self, rows: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
+        if self.collect_groups(rows, names)? {
+            return self.push_rows(rows, names);
+        }
         self.cells.begin(rows);
         let ids = rows.short(Short::Id);
         for row in 0..rows.len() {
-            let id = ids.value(row);
-            let at = match self.places.get(id) {
-                NONE => {
-                    let at = self.place(RowBlock::id(id), names, Some(rows))?;
-                    self.places.insert(id, at);
-                    at
-                }
-                at => at,
-            };
+            let at = self.place_of(ids.value(row), rows, names)?;
             let Some(table) = self.tables.get_mut(at as usize) else { continue };
             if table.rows.is_empty() {
                 self.changed.push(at as usize);

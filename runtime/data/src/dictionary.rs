@@ -14,9 +14,20 @@ use std::sync::Arc;
 pub(crate) struct Words {
     keys: Vec<i32>,
     nulls: NullBufferBuilder,
+    /// The rows so far, if all of them are null or have the first text. There are no keys then.
+    run: Run,
+    /// Column of first texts, which is cut to length; kept because the library checks every key of a new column.
+    zeros: Option<DictionaryArray<Int32Type>>,
     texts: Texts,
     /// Key of the last text. Consecutive rows often have equal texts.
     last: i32,
+}
+
+/// Rows with the same key.
+#[derive(Default)]
+struct Run {
+    is_null: bool,
+    n_rows: usize,
 }
 
 /// Texts, each once.
@@ -77,7 +88,14 @@ impl Texts {
 
 impl Words {
     pub fn new() -> Self {
-        Self { keys: Vec::new(), nulls: NullBufferBuilder::new(0), texts: Texts::new(), last: NONE }
+        Self {
+            keys: Vec::new(),
+            nulls: NullBufferBuilder::new(0),
+            run: Run::default(),
+            zeros: None,
+            texts: Texts::new(),
+            last: NONE,
+        }
     }
 
     /// Key of a text, which is added if necessary.
@@ -95,6 +113,7 @@ impl Words {
         rows: impl ExactSizeIterator<Item = usize>,
         mut key: impl FnMut(&mut Self, usize) -> i32,
     ) {
+        self.end_run();
         let before = self.keys.len();
         let mut keys = std::mem::take(&mut self.keys);
         keys.extend(rows.map(|row| key(self, row)));
@@ -112,12 +131,15 @@ impl Words {
     /// Appends a text.
     pub fn push(&mut self, text: &[u8]) {
         let key = self.key(text);
-        self.keys.push(key);
-        self.nulls.append_non_null();
+        self.push_key(key, 1);
     }
 
     /// Appends a key of this batch `n` times.
     pub fn push_key(&mut self, key: i32, n: usize) {
+        if key == 0 && self.extend_run(false, n) {
+            return;
+        }
+        self.end_run();
         self.keys.resize(self.keys.len() + n, key);
         self.nulls.append_n_non_nulls(n);
     }
@@ -125,16 +147,94 @@ impl Words {
     /// Appends nulls.
     #[inline]
     pub fn push_nulls(&mut self, n: usize) {
+        if self.extend_run(true, n) {
+            return;
+        }
+        self.end_run();
         self.keys.resize(self.keys.len() + n, 0);
         self.nulls.append_n_nulls(n);
+    }
+
+    /// Adds rows to the run; returns false after other rows.
+    #[inline]
+    fn extend_run(&mut self, is_null: bool, n: usize) -> bool {
+        let fits = self.keys.is_empty() && (self.run.n_rows == 0 || self.run.is_null == is_null);
+        if fits {
+            self.run = Run { is_null, n_rows: self.run.n_rows + n };
+        }
+        fits
+    }
+
+    /// Replaces the run by keys.
+    #[inline]
+    fn end_run(&mut self) {
+        let Run { is_null, n_rows } = std::mem::take(&mut self.run);
+        if n_rows > 0 {
+            self.keys.resize(n_rows, 0);
+            if is_null { self.nulls.append_n_nulls(n_rows) } else { self.nulls.append_n_non_nulls(n_rows) }
+        }
+    }
+
+    /// Column of `n` rows with the first text.
+    fn first_texts(&mut self, n: usize) -> Result<DictionaryArray<Int32Type>, ArrowError> {
+        let known = self.zeros.take().filter(|known| known.len() >= n);
+        let zeros = match known {
+            Some(zeros) => zeros,
+            None => {
+                let texts = Arc::new(StringArray::from_iter_values([""]));
+                DictionaryArray::try_new(vec![0; n.next_power_of_two()].into(), texts)?
+            }
+        };
+        let column = zeros.slice(0, n).with_values(Arc::new(self.texts.finish()?));
+        self.zeros = Some(zeros);
+        Ok(column)
     }
 
     /// Returns the column, and starts the next one. Bytes that are not UTF-8 are replaced.
     pub fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
         self.last = NONE;
+        if self.run.n_rows > 0 && !self.run.is_null {
+            let n_rows = std::mem::take(&mut self.run).n_rows;
+            return Ok(Arc::new(self.first_texts(n_rows)?));
+        }
+        self.end_run();
         let next = Vec::with_capacity(self.keys.len());
         let keys = Int32Array::try_new(std::mem::replace(&mut self.keys, next).into(), self.nulls.finish())?;
         let column = DictionaryArray::<Int32Type>::try_new(keys, Arc::new(self.texts.finish()?))?;
         Ok(Arc::new(column))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::cast::AsArray;
+
+    #[test]
+    fn runs_of_equal_rows_are_rows_like_others() {
+        // The key of the first text, of the second, and nulls.
+        let parts = [(Some("a"), 3), (Some("b"), 1), (None, 2)];
+        let mut words = Words::new();
+        for order in 0..parts.len().pow(4) {
+            let mut expected = Vec::new();
+            for at in 0..4 {
+                let (text, n) = parts[order / parts.len().pow(at) % parts.len()];
+                expected.extend(std::iter::repeat_n(text, n));
+                match text {
+                    // By one row and by several; a text's key depends on those before it.
+                    Some(text) => {
+                        words.push(text.as_bytes());
+                        let key = words.key(text.as_bytes());
+                        words.push_key(key, n - 1);
+                    }
+                    None => words.push_nulls(n),
+                }
+            }
+            let column = words.finish().unwrap();
+            let column = column.as_dictionary::<Int32Type>();
+            let texts = column.values().as_string::<i32>();
+            let found = (0..column.len()).map(|row| column.key(row).map(|key| texts.value(key)));
+            assert_eq!(found.collect::<Vec<_>>(), expected);
+        }
     }
 }

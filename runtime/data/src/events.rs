@@ -325,8 +325,7 @@ impl Columns {
                 };
                 range.end = range.clone().find(is_full).map_or(range.end, |row| row + 1);
             }
-            let seqs = block.long(Long::Seq);
-            self.seqs.extend(range.clone().map(|row| seqs.value(row) as u64));
+            range.append(block.long(Long::Seq).values(), u64::from_le_bytes, &mut self.seqs);
         }
         self.push_all(block, &range, names);
         let n_bytes = |column: &TableColumn| match column {
@@ -352,24 +351,30 @@ impl Columns {
                 },
                 TableColumn::Id(column, words, keys) => {
                     let ids = block.short(Short::Id);
+                    let mut key = |words: &mut Words, number| match keys.get(number) {
+                        NONE => {
+                            let id = RowBlock::id(number);
+                            let text = if *column == EventColumn::Id { id.name() } else { names.label(id) };
+                            let key = words.key(text.as_bytes());
+                            keys.insert(number, key);
+                            key
+                        }
+                        key => key,
+                    };
+                    if rows.has_one_id()
+                        && let Some(first) = rows.indices().next()
+                    {
+                        let key = key(words, ids.value(first));
+                        words.push_key(key, n_rows);
+                        continue;
+                    }
                     let mut last = (NULL, NONE);
                     words.push_keys(rows.indices(), |words, row| {
                         let number = ids.value(row);
-                        if number == last.0 {
-                            return last.1;
+                        if number != last.0 {
+                            last = (number, key(words, number));
                         }
-                        let key = match keys.get(number) {
-                            NONE => {
-                                let id = RowBlock::id(number);
-                                let text = if *column == EventColumn::Id { id.name() } else { names.label(id) };
-                                let key = words.key(text.as_bytes());
-                                keys.insert(number, key);
-                                key
-                            }
-                            key => key,
-                        };
-                        last = (number, key);
-                        key
+                        last.1
                     });
                 }
                 TableColumn::Name(column, words) => {
@@ -417,10 +422,13 @@ impl Columns {
                     });
                 }
                 TableColumn::Text(EventColumn::Text, strings) => {
-                    rows.indices().for_each(|row| strings.push(block.text(row)));
+                    match rows.range().and_then(|range| block.texts_of(range)) {
+                        Some(texts) => strings.push_joined(texts),
+                        None => rows.indices().for_each(|row| strings.push(block.text(row))),
+                    }
                 }
                 TableColumn::Text(_, strings) => match rows.range().and_then(|range| block.fields_of(range)) {
-                    Some(fields) => strings.push_fields(fields),
+                    Some(fields) => strings.push_joined(fields),
                     None => rows.indices().for_each(|row| strings.push(block.fields(row))),
                 },
             }

@@ -12,6 +12,11 @@ pub(crate) trait RowSet: Clone {
         None
     }
 
+    /// True if the rows have the same event id.
+    fn has_one_id(&self) -> bool {
+        false
+    }
+
     /// Indices of the rows.
     fn indices(&self) -> impl ExactSizeIterator<Item = usize> + Clone;
 
@@ -38,6 +43,29 @@ impl RowSet for Range<usize> {
             Some(values) => to.extend(values.iter().map(|value| convert(*value))),
             None => to.extend(self.clone().map(|_| T::default())),
         }
+    }
+}
+
+/// Rows of one event, in ascending order.
+#[derive(Clone, Copy)]
+pub(crate) struct RowsOfEvent<'r>(pub &'r [usize]);
+
+impl RowSet for RowsOfEvent<'_> {
+    fn n_rows(&self) -> usize {
+        self.0.len()
+    }
+
+    fn has_one_id(&self) -> bool {
+        true
+    }
+
+    fn indices(&self) -> impl ExactSizeIterator<Item = usize> + Clone {
+        self.0.indices()
+    }
+
+    #[inline]
+    fn append<B: Copy, T: Default>(&self, values: &[B], convert: impl Fn(B) -> T, to: &mut Vec<T>) {
+        self.0.append(values, convert, to);
     }
 }
 

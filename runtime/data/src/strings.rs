@@ -3,7 +3,7 @@
 use arrow_array::StringArray;
 use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::ArrowError;
-use tfbc::internal::rows::JoinedFields;
+use tfbc::internal::rows::JoinedTexts;
 
 /// Builder of a column of texts without nulls.
 ///
@@ -36,12 +36,12 @@ impl Strings {
         self.ends.push(i32::try_from(self.bytes.len()).unwrap_or(i32::MAX));
     }
 
-    /// Appends fields of consecutive rows.
-    pub fn push_fields(&mut self, fields: JoinedFields<'_>) {
+    /// Appends texts of consecutive rows.
+    pub fn push_joined(&mut self, texts: JoinedTexts<'_>) {
         // No column has 4 GiB, so the difference may wrap and the sum is right.
-        let base = (self.bytes.len() as u32).wrapping_sub(fields.start);
-        self.bytes.extend_from_slice(fields.bytes);
-        self.ends.extend(fields.ends.iter().map(|end| base.wrapping_add(u32::from_le_bytes(*end)) as i32));
+        let base = (self.bytes.len() as u32).wrapping_sub(texts.start);
+        self.bytes.extend_from_slice(texts.bytes);
+        self.ends.extend(texts.ends.iter().map(|end| base.wrapping_add(u32::from_le_bytes(*end)) as i32));
     }
 
     /// Number of bytes of all texts.

@@ -134,6 +134,8 @@ struct LineWriter<'r> {
     all_fields: TextBuf,
     /// True if rows have texts.
     has_row_texts: bool,
+    /// True if collected lines end without a newline.
+    drops_newlines: bool,
     /// Rows whose fields are at fixed places, by the index of their prepared line.
     flat_rows: Vec<Vec<u32>>,
     /// Prepared lines that have such rows.
@@ -365,9 +367,25 @@ impl<'r> LineFormat<'r> {
         }
     }
 
-    /// Fields of the lines in the text that was formatted last.
-    pub fn fields_of_lines(&self) -> &[u8] {
-        self.line.all_fields.as_bytes()
+    /// Leaves out the newline after each line, so that the texts of a column follow each other.
+    pub fn drop_newlines(&mut self) {
+        self.line.drops_newlines = true;
+    }
+
+    /// True if a row that was formatted last has fields that are not at fixed places.
+    pub fn has_fields(&self) -> bool {
+        !self.line.all_fields.is_empty()
+    }
+
+    /// Appends the fields of the rows that were formatted last.
+    pub fn take_fields(&mut self, out: &mut TextBuf) {
+        let fields = &mut self.line.all_fields;
+        if out.is_empty() {
+            std::mem::swap(out, fields);
+        } else {
+            out.push(fields.as_bytes());
+        }
+        fields.clear();
     }
 
     /// Appends the fields at fixed places of the rows that were formatted last, encoded for
@@ -733,6 +751,7 @@ impl<'r> LineFormat<'r> {
                                 }
                             }
                             if matches!(P::END, EndPath::CollectedText) {
+                                line.drop_newline(text);
                                 let (event, end) = (index() as u32, text.len() as u32);
                                 line.ends.push(LineEnd { event, end, fields: 0, note: RowNote::None });
                             }
@@ -941,6 +960,7 @@ impl<'r> LineWriter<'r> {
             fields_form: FieldsForm::Json,
             all_fields: TextBuf::new(),
             has_row_texts: false,
+            drops_newlines: false,
             flat_rows: Vec::new(),
             flat_lines: Vec::new(),
         }
@@ -1125,6 +1145,7 @@ impl<'r> LineWriter<'r> {
             self.all_fields.truncate(start_of_fields);
         } else {
             state.last_elapsed_ns = event.elapsed_ns;
+            self.drop_newline(text);
             let (event, end, fields) = (index as u32, text.len() as u32, self.all_fields.len() as u32);
             self.ends.push(LineEnd { event, end, fields, note: RowNote::of(outcome) });
         }
@@ -1365,21 +1386,30 @@ impl<'r> LineWriter<'r> {
         place: LinePos,
         outcome: Option<Outcome>,
         state: &mut LineState,
-        text: &TextBuf,
+        text: &mut TextBuf,
     ) {
         if prepared.is_guess {
             self.guessed.insert(event.id);
             prepared.is_quick.set(prepared.fits);
         }
+        state.lines_on_page += self.finish.count_lines(prepared.is_plain, &text.as_bytes()[place.start..]);
         if self.collects_ends {
             if self.fields != FieldPlacement::No {
                 self.all_fields.push(self.fields_json.as_bytes());
             }
+            self.drop_newline(text);
             let (event, end, fields) = (place.index as u32, text.len() as u32, self.all_fields.len() as u32);
             self.ends.push(LineEnd { event, end, fields, note: outcome.map_or(RowNote::None, RowNote::of) });
         }
         self.count(event.id);
-        state.lines_on_page += self.finish.count_lines(prepared.is_plain, &text.as_bytes()[place.start..]);
+    }
+
+    /// Removes the newline at the end of a line, if lines are collected without it.
+    #[inline(always)]
+    fn drop_newline(&self, text: &mut TextBuf) {
+        if self.drops_newlines && text.as_bytes().last() == Some(&b'\n') {
+            text.truncate(text.len() - 1);
+        }
     }
 
     /// Counts a reported event, if events are counted by hook.

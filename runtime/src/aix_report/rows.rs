@@ -70,7 +70,7 @@ impl RowFormat<'_> {
         if wanted.time {
             match unix_zero(batch, first.event as usize, events) {
                 Some(zero) => {
-                    let times = events.iter().map(|event| (zero + event.time_ns as i64).div_euclid(1000));
+                    let times = events.iter().map(|event| ((zero + event.time_ns) / 1000) as i64);
                     block.extend_long(Long::TimeUs, times);
                 }
                 None => {
@@ -121,23 +121,25 @@ impl RowFormat<'_> {
         } else {
             out.clear();
         }
-        if wanted.fields != RowFields::No {
+        if wanted.fields != RowFields::No && lines.has_fields() {
             block.extend_short(Short::FieldsEnd, ends.iter().map(|end| end.fields));
         }
         let facts = facts(batch, first.event as usize);
         flat.clear();
         lines.take_flat_rows(batch, events, flat);
-        block.finish(lines.fields_of_lines(), flat, &facts, out);
+        let n_text = out.len();
+        lines.take_fields(out);
+        block.finish(n_text, flat, &facts, out);
     }
 }
 
 /// Time of stamp 0 in nanoseconds since 1970, if it is known at the first event, and if the times of all events
-/// fit into 64 bits.
-fn unix_zero(batch: &Batch, first: usize, events: &[EventRef]) -> Option<i64> {
+/// fit into 64 bits. It is not negative.
+fn unix_zero(batch: &Batch, first: usize, events: &[EventRef]) -> Option<u64> {
     let (start, _) = batch.start.filter(|(_, known)| first >= *known)?;
-    let zero = i64::try_from(start.unix_ns(0)).ok()?;
+    let zero = u64::try_from(start.unix_ns(0)).ok()?;
     let last = events.iter().map(|event| event.time_ns).max()?;
-    zero.checked_add(i64::try_from(last).ok()?).map(|_| zero)
+    zero.checked_add(last).map(|_| zero)
 }
 
 impl Format<Batch> for RowFormat<'_> {
@@ -239,6 +241,7 @@ pub(crate) fn write_rows(
     let make = || {
         let mut lines = LineFormat::new(catalog, &options, &columns, layouts, &infos, &known_steps);
         lines.for_rows(fields, wanted.note);
+        lines.drop_newlines();
         RowFormat {
             lines,
             wanted,

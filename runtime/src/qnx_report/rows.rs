@@ -148,6 +148,9 @@ impl RecordWriter for TableWriter<'_> {
             block.push_short(Short::Bytes, record.bytes.len() as u32);
         }
         if wanted.text {
+            if out.as_bytes().ends_with(b"\n") {
+                out.truncate(out.len() - 1);
+            }
             block.push_short(Short::TextEnd, out.len() as u32);
         } else {
             out.truncate(start);
@@ -170,7 +173,9 @@ impl RecordWriter for TableWriter<'_> {
     fn end_text(&mut self, out: &mut TextBuf) {
         let Rows { block, fields, .. } = &mut self.rows;
         if block.len() > 0 {
-            block.finish(fields.as_bytes(), &[], &self.source.facts(), out);
+            let n_text = out.len();
+            out.push(fields.as_bytes());
+            block.finish(n_text, &[], &self.source.facts(), out);
         }
     }
 
