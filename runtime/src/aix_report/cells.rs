@@ -1807,7 +1807,7 @@ mod tests {
             texts.has_head = texts.headed.set(row.facts.depth, &svc, cells.svc_width);
         }
         if let FastLayout::TableRow(_) = cells.quick {
-            texts.fill_row(&cells, row.facts.depth, &cells.svc(&batch, batch.shared_context(setting)));
+            texts.fill_row(cells, row.facts.depth, &cells.svc(&batch, batch.shared_context(setting)));
         }
         let texts = &texts;
         let values = EventValues { id: &id, time, times, texts, batch: &batch, setting, fields: b"" };
