@@ -1,6 +1,7 @@
 //! Split files as inputs of other commands.
 
 use super::console::{Failure, Message};
+use super::trace_args::TraceArgs;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,21 @@ pub fn open(path: &Path) -> Result<Option<Split>, Failure> {
         && magic == *b"tfbs";
     let split = is_split.then(|| Split::open(path)).transpose();
     split.map_err(|error| failure(&path.to_string_lossy(), error))
+}
+
+/// Checks flags that say how to read a trace: a split file contains what they say, and belongs to a whole trace.
+pub fn check_flags(path: &Path, split: &Split, args: &TraceArgs) -> Result<(), Failure> {
+    let refuse = |why: &str| Err(Failure::Error(Message::Usage, format!("{}: {why}", path.display())));
+    if args.follow {
+        return refuse("--follow waits for more of a trace, and this is a split file: name the trace");
+    }
+    if !split.is_read_with(&args.options()) {
+        return refuse(
+            "--format, --cpuid-word, --lenient, --after-damage and --salvage say how to read a trace: give them to \
+             `tfbc split` or `tfbc index`, and here the same or none",
+        );
+    }
+    Ok(())
 }
 
 /// Files that a report of a split file reads. None if it is not one, which the report says.

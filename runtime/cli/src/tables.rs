@@ -376,7 +376,7 @@ impl TableRun<'_> {
         let mut all = Summary::default();
         let is_unreadable = opened.is_none();
         while let Some(OpenedTrace { at, path, mut plan }) = opened {
-            let name = plan.name(path);
+            let name = plan.path(path).display().to_string();
             if let Some(log) = &notices {
                 log.with(|table| table.set_file(&name)).map_err(failed)?;
             }

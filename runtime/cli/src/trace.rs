@@ -28,8 +28,10 @@ const MAX_SHOWN: u64 = 100;
 /// Opens one trace.
 pub fn open(path: &Path, args: &TraceArgs) -> Result<Trace, Failure> {
     if let Some(number) = args.part {
-        let part = Split::open_only(path, number).and_then(|split| split.open_part(number));
-        return part.map_err(|error| split_file::failure(&path.to_string_lossy(), error));
+        let failure = |error| split_file::failure(&path.to_string_lossy(), error);
+        let split = Split::open_only(path, number).map_err(failure)?;
+        split_file::check_flags(path, &split, args)?;
+        return split.open_part(number).map_err(failure);
     }
     Trace::open_with(path, &args.options()).map_err(|error| {
         let forced = if args.format.is_some() { "; --format overrides the detected kind: leave it out" } else { "" };
@@ -199,6 +201,7 @@ pub fn run(
         let place = InputIndex { at: at + 1, n: traces.len(), grows: args.follow };
         let mut ran = || {
             let mut trace = PlannedReport::open_whole(path, args, wanted)?;
+            let path = &trace.path(path);
             if trace.info.system == System::Aix {
                 name_files(console, &trace.info, wanted.verbose);
             }
@@ -239,12 +242,12 @@ pub fn run(
                 trace.report(console, formats, wanted.verbose, place, out)
             };
             let counts = counts.map_err(|error| failure(&path.to_string_lossy(), &what, error))?;
-            Ok((trace.info.kind.name(), counts))
+            Ok((path.clone(), trace.info.kind.name(), counts))
         };
         match ran() {
-            Ok((kind, counts)) => {
+            Ok((path, kind, counts)) => {
                 status = status.max(if counts.n_damaged > 0 { Status::Damaged } else { Status::Well });
-                run_summary.add(path, kind, counts);
+                run_summary.add(&path, kind, counts);
             }
             // Only unreadable inputs are skipped. A usage error or a full disk would repeat for every input.
             Err(Failure::Error(Message::Unreadable, text)) if several => {
@@ -352,6 +355,8 @@ pub struct PlannedReport {
     pub trace: Trace,
     /// Split file that is read instead of the trace.
     split: Option<Split>,
+    /// True if the path is one of a split file.
+    is_divided: bool,
     pub info: TraceInfo,
     pub options: ReportOptions,
 }
@@ -359,8 +364,9 @@ pub struct PlannedReport {
 impl PlannedReport {
     /// Opens a trace, or a split file for a report of all its parts.
     pub fn open_whole(path: &Path, args: &TraceArgs, wanted: &SystemOptions<'_>) -> Result<Self, Failure> {
-        let split = if args.part.is_none() && !args.follow { split_file::open(path)? } else { None };
+        let split = if args.part.is_none() { split_file::open(path)? } else { None };
         let Some(split) = split else { return Self::plan(open(path, args)?, None, args, wanted) };
+        split_file::check_flags(path, &split, args)?;
         let first = split.open_part(1).map_err(|error| split_file::failure(&path.to_string_lossy(), error))?;
         Self::plan(first, Some(split), args, wanted)
     }
@@ -372,13 +378,13 @@ impl PlannedReport {
             None => options.aix = chosen_files(&info, args, (wanted.aix)()?),
             Some(header) => options.qnx = (wanted.qnx)(&info.name, header)?,
         }
-        Ok(Self { trace, split, info, options })
+        let is_divided = split.is_some() || args.part.is_some();
+        Ok(Self { trace, split, is_divided, info, options })
     }
 
-    /// Name of the trace; for a split file, of the trace that it divides.
-    #[cfg(feature = "arrow")]
-    pub fn name(&self, path: &Path) -> String {
-        self.split.as_ref().map_or_else(|| path.display().to_string(), |split| split.input().to_owned())
+    /// Path of the trace; for a split file, the name of the trace that it divides.
+    pub fn path(&self, path: &Path) -> PathBuf {
+        if self.is_divided { PathBuf::from(&self.info.name) } else { path.to_owned() }
     }
 
     /// Fills tables with a row for each event, and the times of notices.

@@ -236,7 +236,8 @@ impl<'w> EventNotes<'w> {
         if class == LEFT {
             return false;
         }
-        let row = self.find_row(tid, cpu, context, timers);
+        let version = context.version_of_facts();
+        let (row, is_known) = self.row_of(tid, cpu, context, timers);
         self.thread.row = row;
         let word = hook_word(wide, bytes);
         if class != PLAIN && !self.repeats(class, word, bytes, ticks, context) {
@@ -254,7 +255,12 @@ impl<'w> EventNotes<'w> {
                 context.advance(&event);
             }
         }
-        self.enter_thread(tid, cpu, context, timers);
+        if is_known && version == context.version_of_facts() {
+            self.thread = CurrentThread { tid, own_cpu: cpu, version, row };
+            self.note_thread(row, cpu);
+        } else {
+            self.enter_thread(tid, cpu, context, timers);
+        }
         context.settle();
         self.shown.know(id);
         self.note_ticks(id, ticks);
@@ -293,9 +299,15 @@ impl<'w> EventNotes<'w> {
         if (last_tid, last_cpu, known) == (tid, own_cpu, version) {
             return;
         }
-        let at = self.find_row(tid, own_cpu, context, timers);
-        self.thread = CurrentThread { tid, own_cpu, version, row: at };
-        let row = &mut self.rows[usize::from(at)];
+        let row = self.find_row(tid, own_cpu, context, timers);
+        self.thread = CurrentThread { tid, own_cpu, version, row };
+        self.note_thread(row, own_cpu);
+    }
+
+    /// Adds CPU and process of a thread to the index.
+    #[inline]
+    fn note_thread(&mut self, row: u8, own_cpu: Option<u64>) {
+        let row = &mut self.rows[usize::from(row)];
         if std::mem::replace(&mut row.part, self.part) == self.part {
             return;
         }
@@ -306,6 +318,25 @@ impl<'w> EventNotes<'w> {
         if let Some(pid) = facts.pid {
             self.index.note_pid(pid);
         }
+    }
+
+    /// Index of a thread's row, and true if the context knows the thread. Only a known thread keeps its facts until
+    /// their version changes.
+    fn row_of(
+        &mut self,
+        tid: u64,
+        own_cpu: Option<u64>,
+        context: &mut ContextState,
+        timers: &mut Timers,
+    ) -> (u8, bool) {
+        let CurrentThread { tid: last_tid, own_cpu: last_cpu, version, row } = self.thread;
+        let is_same = (last_tid, last_cpu, version) == (tid, own_cpu, context.version_of_facts());
+        let is_known = |notes: &Self, row: u8| notes.rows[usize::from(row)].facts.is_known();
+        if is_same && is_known(self, row) {
+            return (row, true);
+        }
+        let row = self.find_row(tid, own_cpu, context, timers);
+        (row, is_known(self, row))
     }
 
     /// Index of a thread's row, whose facts are those of the context.
@@ -384,17 +415,14 @@ impl<'w> EventNotes<'w> {
     /// Starts and ends the timers of all events so far.
     pub fn flush_timers(&mut self, timers: &mut Timers) {
         let Self { rows, hooks, kept, n_flushed, shown, scale: Some(scale), .. } = self else { return };
-        let of = |(row, class): &(u8, u8)| (&rows[usize::from(*row)], *class);
-        let last = |it| {
-            let (row, class) = of(it);
-            &row.last[usize::from(class)]
-        };
-        let mut changed: Vec<_> = kept.iter().filter(|it| last(it).number > *n_flushed).collect();
-        changed.sort_unstable_by_key(|it| last(it).number);
-        for it in changed {
-            let ((row, class), LastEvent { ticks, env, hook_data, .. }) = (of(it), *last(it));
+        let of_row = |(row, class): (u8, u8)| (rows[usize::from(row)].tid, rows[usize::from(row)].last[usize::from(class)]);
+        let numbered = kept.iter().map(|(row, class)| (of_row((*row, *class)).1.number, *row, *class));
+        let mut changed: Vec<(u64, u8, u8)> = numbered.filter(|(number, ..)| number > n_flushed).collect();
+        changed.sort_unstable();
+        for (_, row, class) in changed {
+            let (tid, LastEvent { ticks, env, hook_data, .. }) = of_row((row, class));
             if let Some(flat) = &hooks[usize::from(class) - 1].by_env[usize::from(env)] {
-                flat.run(hook_data.into(), row.tid, scale.time(ticks).time_ns, timers);
+                flat.run(hook_data.into(), tid, scale.time(ticks).time_ns, timers);
             }
         }
         *n_flushed = shown.n_shown;

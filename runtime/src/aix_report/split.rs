@@ -20,6 +20,8 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, cuts: Cuts) -> Resul
     let (mut chunk, mut parts) = (Chunk::default(), LogParts::default());
     // Number of reported events up to the last notice; a chunk with notices counts as a whole.
     let mut n_noted = 0;
+    // Number of times that went back up to the last border.
+    let mut n_clamped = 0;
     if producer.logs().is_merged() {
         parts.start = producer.logs().position().map_or(Vec::new(), |mut position| Codec::encode(&mut position));
     }
@@ -43,7 +45,7 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, cuts: Cuts) -> Resul
         let read = tally.read;
         if counts.stopped || !producer.logs().is_at_limit() {
             let lost = producer.lost();
-            parts.end(read, counts.n_events, counts.stopped, take_index(&mut producer, tally));
+            parts.end(read, counts.n_events, counts.stopped, take_index(&mut producer, tally, &mut n_clamped));
             parts.has_lost_state = lost.n_timers + lost.n_processes > 0;
             return Ok(parts);
         }
@@ -68,14 +70,19 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, cuts: Cuts) -> Resul
             read,
             n_events: counts.n_events,
             offset: position.offset().unwrap_or(read),
-            index: take_index(&mut producer, tally),
+            index: take_index(&mut producer, tally, &mut n_clamped),
             position: Codec::encode(&mut position),
             state: Codec::encode(&mut producer.snapshot(shown)),
         });
     }
 }
 
-/// Index of the events since the border before.
-fn take_index(producer: &mut LogProducer<'_>, tally: Tally) -> PartIndex {
-    producer.notes().map(|notes| notes.take_index(tally)).unwrap_or_default()
+/// Index of the events since the border before, at which `n_clamped` times had gone back.
+fn take_index(producer: &mut LogProducer<'_>, tally: Tally, n_clamped: &mut u64) -> PartIndex {
+    let now = producer.logs().clamped();
+    // A report says how many times went back, so it reads the parts in which one did.
+    let has_clamped = std::mem::replace(n_clamped, now) < now;
+    let Some(notes) = producer.notes() else { return PartIndex::default() };
+    notes.note_notices(usize::from(has_clamped));
+    notes.take_index(tally)
 }

@@ -43,6 +43,28 @@ pub struct Owner {
     pub thread: Option<Arc<[u8]>>,
 }
 
+/// Owner of a record, before its names are looked up.
+#[derive(Debug)]
+pub(super) enum RecordOwner {
+    Unknown,
+    /// Process and thread.
+    Thread(i32, i32),
+    /// Owner at a record that may change names.
+    Named(Owner),
+}
+
+impl RecordOwner {
+    /// The process id, if it is known.
+    #[inline]
+    pub fn pid(&self) -> Option<i32> {
+        match self {
+            RecordOwner::Unknown => None,
+            RecordOwner::Thread(pid, _) => Some(*pid),
+            RecordOwner::Named(owner) => owner.pid,
+        }
+    }
+}
+
 /// Entries of the cache of owners.
 const N_CACHED: usize = 256;
 
@@ -150,20 +172,30 @@ impl Owners {
     /// Processes the next record of the log, and returns the index of its owner in `known`. Adds owners not in `known`
     /// yet.
     pub fn take(&mut self, record: &KevRecord<'_>, known: &mut Vec<Owner>) -> u32 {
+        match self.advance(record) {
+            RecordOwner::Unknown => self.unknown_owner(known),
+            RecordOwner::Thread(pid, tid) => self.cached(pid, tid, known),
+            RecordOwner::Named(owner) => add(owner, known),
+        }
+    }
+
+    /// Processes the next record of the log.
+    #[inline(always)]
+    pub fn advance(&mut self, record: &KevRecord<'_>) -> RecordOwner {
         // Process and thread records name their thread themselves. All others belong to the thread that runs on their
         // CPU.
         match record.meant_class() {
             classes::CONTROL => {
                 self.control(record);
-                self.unknown_owner(known)
+                RecordOwner::Unknown
             }
             classes::PR_TH => match (self.word(record, 0), self.word(record, 1)) {
-                (Some(first), Some(second)) => self.process_or_thread(record, first as i32, second as i32, known),
-                _ => self.unknown_owner(known),
+                (Some(first), Some(second)) => self.process_or_thread(record, first as i32, second as i32),
+                _ => RecordOwner::Unknown,
             },
             _ => match self.running.get(usize::from(record.cpu)) {
-                Some(Some((pid, tid))) => self.cached(*pid, *tid, known),
-                _ => self.unknown_owner(known),
+                Some(Some((pid, tid))) => RecordOwner::Thread(*pid, *tid),
+                _ => RecordOwner::Unknown,
             },
         }
     }
@@ -203,23 +235,18 @@ impl Owners {
         }
     }
 
-    fn process_or_thread(&mut self, record: &KevRecord<'_>, first: i32, second: i32, known: &mut Vec<Owner>) -> u32 {
+    fn process_or_thread(&mut self, record: &KevRecord<'_>, first: i32, second: i32) -> RecordOwner {
         match record.event {
             events::RUNNING => {
                 if let Some(running) = self.running.get_mut(usize::from(record.cpu)) {
                     *running = Some((first, second));
                 }
-                self.cached(first, second, known)
+                RecordOwner::Thread(first, second)
             }
-            events::THREAD_CREATE | events::THREAD_DESTROY | events::THREAD_NAME => {
-                let owner = self.change(record, first, second);
-                add(owner, known)
+            events::THREAD_CREATE | events::THREAD_DESTROY | events::THREAD_NAME | events::PROCESSES.. => {
+                RecordOwner::Named(self.change(record, first, second))
             }
-            ..events::PROCESSES => self.cached(first, second, known),
-            _ => {
-                let owner = self.change(record, first, second);
-                add(owner, known)
-            }
+            _ => RecordOwner::Thread(first, second),
         }
     }
 

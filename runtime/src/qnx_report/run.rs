@@ -9,7 +9,6 @@ use crate::events::class_name;
 use crate::monitor::{Monitor, ReportError};
 use crate::reader::kev::{KevItem, KevLog};
 use crate::reader::{Imbalance, Notice};
-use crate::split::state::QnxState;
 use crate::work::Work;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -58,16 +57,6 @@ impl<'w> RecordProducer<'w> {
             owners.resume(state.owners);
         }
         Self { live: log.is_live(), log, owners, n_damaged: 0 }
-    }
-
-    /// The log.
-    pub fn log(&mut self) -> &mut KevLog {
-        self.log
-    }
-
-    /// State after the last record.
-    pub fn snapshot(&self) -> QnxState {
-        QnxState { owners: self.owners.as_ref().map(Owners::snapshot).unwrap_or_default() }
     }
 
     fn fill_batch(&mut self, chunk: &mut Chunk<RecordBatch>, mut waited: bool) -> Result<bool, ReportError> {

@@ -27,26 +27,47 @@ impl NumberList {
 }
 
 /// Builder of a [`NumberList`].
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct NumberSet {
     /// A bit per number below 64.
     low: u64,
+    /// Numbers that were added lately, by their low bits: most numbers occur many times.
+    recent: [u64; N_RECENT],
     others: BTreeSet<u64>,
     has_more: bool,
+}
+
+const N_RECENT: usize = 32;
+
+impl Default for NumberSet {
+    fn default() -> Self {
+        // The numbers are at least 64, so that 0 is none of them.
+        Self { low: 0, recent: [0; N_RECENT], others: BTreeSet::new(), has_more: false }
+    }
 }
 
 impl NumberSet {
     #[inline]
     fn add(&mut self, number: u64) {
-        match number {
-            ..64 => self.low |= 1 << number,
-            _ if self.others.len() < MAX_LISTED => drop(self.others.insert(number)),
-            _ => self.has_more |= !self.others.contains(&number),
+        if number < 64 {
+            self.low |= 1 << number;
+            return;
+        }
+        if std::mem::replace(&mut self.recent[number as usize % N_RECENT], number) != number {
+            self.add_to_list(number);
+        }
+    }
+
+    fn add_to_list(&mut self, number: u64) {
+        if self.others.len() < MAX_LISTED {
+            self.others.insert(number);
+        } else {
+            self.has_more |= !self.others.contains(&number);
         }
     }
 
     fn list(self) -> NumberList {
-        let Self { low, others, has_more } = self;
+        let Self { low, others, has_more, .. } = self;
         NumberList { listed: set_bits(&[low]).map(u64::from).chain(others).collect(), has_more }
     }
 }
@@ -137,7 +158,9 @@ impl IndexBuilder {
     pub fn take(&mut self, start: Option<u64>, tally: Tally) -> PartIndex {
         let next = Self { before: tally, ..Self::default() };
         let Self { times, ids, cpus, pids, has_notices, before } = std::mem::replace(self, next);
-        let ids = set_bits(&*ids).collect();
+        // Most words are empty.
+        let used = (0..).zip(&*ids).filter(|(_, word)| **word != 0);
+        let ids = used.flat_map(|(at, word)| set_bits(std::slice::from_ref(word)).map(move |id| 64 * at + id)).collect();
         let (cpus, pids) = (cpus.list(), pids.list());
         let tally = Tally {
             read: tally.read.saturating_sub(before.read),

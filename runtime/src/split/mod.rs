@@ -312,6 +312,22 @@ impl Split {
         self.facts.formats.check(formats, self.input()).map_err(SplitError::Refused)
     }
 
+    /// True if the trace is read with these options. Defaults stand for the options of the split file.
+    #[doc(hidden)]
+    pub fn is_read_with(&self, options: &ReadOptions) -> bool {
+        let own = ReadOptions::default();
+        let ReadOptions { format, cpuid_word, lenient, short_generic_word, after_damage, salvage, .. } = *options;
+        let mut inputs = self.facts.inputs.iter().filter_map(InputFacts::read_options);
+        let fits = |known: ReadOptions| {
+            (format.is_none() || format == known.format)
+                && (cpuid_word == own.cpuid_word || cpuid_word == known.cpuid_word)
+                && (after_damage == own.after_damage || after_damage == known.after_damage)
+                && (!lenient || known.lenient)
+                && (!short_generic_word || known.short_generic_word)
+        };
+        !salvage && inputs.all(fits)
+    }
+
     /// Index of a part in the lists.
     fn index_of(&self, number: u64) -> Result<usize, SplitError> {
         let n_parts = self.facts.n_parts;

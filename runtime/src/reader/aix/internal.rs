@@ -185,9 +185,11 @@ impl SystemInfo {
         }
     }
 
+    /// Sets a property that is not known yet: merged logs have the properties of the first one, whatever the first event
+    /// is that a report shows.
     pub(super) fn note(&mut self, record: &EventProperty<'_>) {
         match *record {
-            EventProperty::StartTime { seconds, utsname } => {
+            EventProperty::StartTime { seconds, utsname } if self.start_time.is_none() => {
                 self.start_time = Some(seconds);
                 let mut names = utsname.chunks(UTSNAME_FIELD).map(|name| until_nul(name).to_vec());
                 let mut next = || names.next().unwrap_or_default();
@@ -197,16 +199,26 @@ impl SystemInfo {
                 self.version = next();
                 self.machine = next();
             }
-            EventProperty::Command(command) => self.command = Some(command.into()),
-            EventProperty::IpAddress(address) => self.ip_address = Some(address),
-            EventProperty::Buffering(scheme) => self.buffering = Some(scheme),
-            EventProperty::CpuCounts { total, traced } => {
-                self.total_cpus = Some(total);
-                self.traced_cpus = Some(traced);
+            EventProperty::Command(command) => {
+                self.command.get_or_insert_with(|| command.into());
             }
-            EventProperty::Recorder(name) => self.recorder = Some(name.to_vec()),
-            EventProperty::LargeDataTypes(large) => self.large_data_types = Some(large),
-            EventProperty::CpuFile { .. } | EventProperty::Factors(_) => {}
+            EventProperty::IpAddress(address) => {
+                self.ip_address.get_or_insert(address);
+            }
+            EventProperty::Buffering(scheme) => {
+                self.buffering.get_or_insert(scheme);
+            }
+            EventProperty::CpuCounts { total, traced } => {
+                self.total_cpus.get_or_insert(total);
+                self.traced_cpus.get_or_insert(traced);
+            }
+            EventProperty::Recorder(name) => {
+                self.recorder.get_or_insert_with(|| name.to_vec());
+            }
+            EventProperty::LargeDataTypes(large) => {
+                self.large_data_types.get_or_insert(large);
+            }
+            EventProperty::StartTime { .. } | EventProperty::CpuFile { .. } | EventProperty::Factors(_) => {}
         }
     }
 }
