@@ -104,7 +104,7 @@ impl Analyser<'_> {
         self.read(
             logs,
             monitor,
-            !sees_unchanged,
+            false,
             #[inline(always)]
             |analyser, timed, cpu| {
                 if sees_unchanged || !analyser.machine.is_unchanged() {
@@ -117,14 +117,14 @@ impl Analyser<'_> {
         Ok(self.totals(end))
     }
 
-    /// Applies the events of the logs. `observe` is called after each one, with its CPU; if `passes` is true, not after
-    /// those that change nothing but times.
+    /// Applies the events of the logs. `observe` is called after each one, with its CPU; if `may_collect` is true, not after
+    /// those of a turn.
     #[inline(always)]
     fn read(
         &mut self,
         logs: &mut Logs,
         monitor: &mut dyn Monitor,
-        passes: bool,
+        may_collect: bool,
         mut observe: impl FnMut(&mut Self, &TimedEvent<'_>, EventCpu),
     ) -> Result<(), AnalysisError> {
         let n_logs = self.logs.len();
@@ -138,8 +138,8 @@ impl Analyser<'_> {
         let common = (n_logs == 1).then(|| CommonIds::all_but(&HEADERS));
         // No event is later than the largest time.
         let until = self.options.until.unwrap_or(u64::MAX);
-        let has_turns = passes && self.options.until.is_none();
         let mut turn = self.machine.new_turn();
+        let has_turns = may_collect && turn.may_change() && self.options.until.is_none();
         loop {
             if let (Some(ids), Some(times)) = (&common, logs.run_times()) {
                 let before = self.n_events;
@@ -152,11 +152,13 @@ impl Analyser<'_> {
                     ids,
                     #[inline(always)]
                     |event, ticks| {
-                        if self.machine.take(&mut turn, event, ticks, &times, &self.rules) {
-                            return true;
-                        }
-                        if turn.has_events() {
-                            self.end_turn(&mut turn, &times);
+                        if has_turns {
+                            if self.machine.take(&mut turn, event, ticks, &times, &self.rules) {
+                                return true;
+                            }
+                            if turn.has_events() {
+                                self.end_turn(&mut turn, &times);
+                            }
                         }
                         let timed = times.timed(event, ticks);
                         if timed.time.elapsed_ns > until {

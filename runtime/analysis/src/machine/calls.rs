@@ -47,6 +47,11 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// True if only times are kept of calls and interrupts. Otherwise, turns are too short to be worth their cost.
+    pub fn may_change(&self) -> bool {
+        self.may_change
+    }
+
     /// True if the turn has events.
     #[inline(always)]
     pub fn has_events(&self) -> bool {
@@ -173,7 +178,7 @@ impl Machine {
         }
         (turn.runs, turn.last) = (Some((id, cpu.id)), 0);
         let is_sure = slot != OTHERS && cpu.is_known && cpu.is_thread_noted && cpu.since >= self.from;
-        if !turn.may_change || !is_sure || !(turn.has_modes || self.has_modes_of_turns()) {
+        if !is_sure || !(turn.has_modes || self.has_modes_of_turns()) {
             return;
         }
         turn.has_modes = true;
