@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
-use tfbc::aix::{IdSet, ReadOptions};
+use tfbc::aix::{AixKind, IdSet, ReadOptions};
 use tfbc::internal::filter::{Filter, Numbers, Processes, RecordIds};
 use tfbc::internal::rows::{Long, Names, RowBlock, RowFields, RowOptions, RowSink, Short, TraceFacts, rows};
 use tfbc::qnx::TimeForm;
@@ -588,13 +588,77 @@ fn merged_logs_are_split_by_time() {
 
 #[test]
 fn parts_of_a_merge_have_about_equal_sizes() {
-    let logs = [wide(1, 3000, 1000, true), wide(2, 2000, 1000, false), narrow(3, 2500, 1000)];
-    let subject = Subject::merged("large logs", &logs.each_ref().map(Vec::as_slice));
-    let split = subject.split(parts(8));
-    let sizes: Vec<u64> = split.parts().iter().map(|part| part.n_bytes).collect();
-    let mean = sizes.iter().sum::<u64>() / 8;
-    assert!(sizes.len() == 8 && sizes.iter().all(|size| size.abs_diff(mean) < mean / 8), "{sizes:?}");
-    check(&subject, parts(8), &all_options());
+    let large = [wide(1, 3000, 1000, true), wide(2, 2000, 1000, false), narrow(3, 2500, 1000)];
+    let small = [wide(4, 150, 1000, false), wide(5, 100, 1000, false)];
+    for (logs, n) in [(&large[..], 8), (&small[..], 5), (&small[..], 3)] {
+        let logs: Vec<&[u8]> = logs.iter().map(Vec::as_slice).collect();
+        let subject = Subject::merged("logs", &logs);
+        let split = subject.split(parts(n));
+        let sizes: Vec<u64> = split.parts().iter().map(|part| part.n_bytes).collect();
+        let mean = sizes.iter().sum::<u64>() / n;
+        assert!(sizes.len() as u64 == n && sizes.iter().all(|size| size.abs_diff(mean) < mean / 8), "{sizes:?}");
+        check(&subject, parts(n), &all_options());
+    }
+}
+
+#[test]
+fn the_heading_of_a_merge_does_not_depend_on_the_first_event_that_is_shown() {
+    let log = |command: &[u8], first: u64| {
+        let events = (0..20).flat_map(|n| plain64(0x1010, 1, &[2], 7, first + 1000 * n)).collect();
+        [STREAM64.to_vec(), generic_by64(0x0030, 2, command, 7, first - 1), events].concat()
+    };
+    let subject = Subject::merged("two commands", &[&log(b"trace -a one\0", 1000), &log(b"trace -a two\0", 4500)]);
+    let mut late = with_columns("id,elapsed,text");
+    late.aix.filter.from_ns = Some(8000);
+    let whole = Report::of(&mut subject.open().unwrap(), &subject.formats, &late).unwrap();
+    assert!(whole.text.contains("trace -a one") && !whole.text.contains("trace -a two"), "{}", whole.text);
+    assert!(check(&subject, single_events(), &[late]) > 20);
+}
+
+#[test]
+fn an_index_counts_the_times_that_go_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("back");
+    let stamps = (0..60_u32).map(|n| 1000 * n - if n % 20 == 9 { 3000 } else { 0 });
+    fs::write(&path, stamps.flat_map(|stamp| words32(&[0x1019_0000, 7, stamp])).collect::<Vec<u8>>()).unwrap();
+    let read = ReadOptions { format: Some(TraceKind::Aix(AixKind::Stream32)), ..ReadOptions::default() };
+    let subject = Subject { path: Some(path), read, ..Subject::new("back", Vec::new(), Formats::builtin()) };
+    let mut late = ReportOptions::default();
+    late.aix.filter.from_ns = Some(55_000);
+    let n_clamped = |summary: ReportSummary| match summary {
+        ReportSummary::Aix(summary) => summary.n_clamped,
+        ReportSummary::Qnx(_) => 0,
+    };
+    let ignore = &mut |_: &Notice| {};
+    let mut trace = subject.open().unwrap();
+    let whole = n_clamped(report_with(&mut trace, &subject.formats, &late, Vec::new(), ignore).unwrap());
+    let split = subject.split(parts(12));
+    let found = n_clamped(split.report(&subject.formats, &late, Vec::new(), ignore).unwrap());
+    assert_eq!((whole, found), (3, 3));
+    let mut reads = Reads::default();
+    split.report(&subject.formats, &late, Vec::new(), &mut reads).unwrap();
+    assert!(reads.n_reads < split.parts().len(), "parts without such times are left out");
+}
+
+#[test]
+fn an_index_keeps_the_gaps_of_dropped_buffers() {
+    let head = b"TRACE_HEADER_BEGIN::TRACE_VER_MAJOR::1TRACE_VER_MINOR::01TRACE_LITTLE_ENDIAN::TRUE\
+        TRACE_CPU_NUM::2TRACE_HEADER_END::";
+    let slot = |header: u32, stamp: u32| [header, stamp, 0, 0].map(u32::to_le_bytes).concat();
+    // Events of class USER, and in between one of class CONTROL: buffers were dropped.
+    let slots: Vec<u8> = (0..40).flat_map(|n| slot(if n == 20 { 1 << 10 | 8 } else { 6 << 10 | 5 }, 100 * n)).collect();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("dropped.kev");
+    fs::write(&path, [&head[..], &slots].concat()).unwrap();
+    let subject = Subject { path: Some(path), ..Subject::new("dropped", Vec::new(), Formats::builtin()) };
+    let mut nothing = ReportOptions::default();
+    nothing.qnx.filter.only = Some(RecordIds::default());
+    for options in [ReportOptions::default(), nothing] {
+        let (rows, notices) = rows_with(&mut subject.open().unwrap(), &subject.formats, &options);
+        assert_eq!(notices.len(), 1, "{notices:?}");
+        let split = subject.split(single_events());
+        assert_eq!(rows_of_split(&split, &subject.formats, &options), (rows, notices));
+    }
 }
 
 #[test]

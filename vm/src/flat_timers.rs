@@ -8,7 +8,7 @@
 
 use crate::op::form;
 use crate::program::{PreparedEntry, Program};
-use crate::{EnvValue, Instr, Op, OperandKind, Timers, table};
+use crate::{EnvValue, Instr, Op, OperandKind, TimerUse, Timers, table};
 
 /// Timers of a routine that depend on the hook word and the thread only.
 ///
@@ -60,16 +60,19 @@ impl FlatTimers {
         self.uses.len()
     }
 
-    /// Starts and ends the timers of an event that fits. Events with equal `$HD` and thread use the same timers.
+    /// Starts and ends the timers of an event that fits.
     pub fn run(&self, hook_data: u64, tid: u64, time_ns: u64, timers: &mut Timers) {
-        for FlatUse { is_start, first, second } in &self.uses {
-            let key = [first.read(tid, hook_data), second.read(tid, hook_data), tid & self.thread];
-            if *is_start {
-                timers.start(key, time_ns);
-            } else {
-                timers.end(key, time_ns);
-            }
+        for TimerUse { key, is_end } in self.uses(hook_data, tid) {
+            timers.set(key, (!is_end).then_some(time_ns));
         }
+    }
+
+    /// Timers that an event that fits starts and ends, in order. Events with equal `$HD` and thread use the same timers.
+    pub fn uses(&self, hook_data: u64, tid: u64) -> impl Iterator<Item = TimerUse> {
+        self.uses.iter().map(move |FlatUse { is_start, first, second }| TimerUse {
+            key: [first.read(tid, hook_data), second.read(tid, hook_data), tid & self.thread],
+            is_end: !is_start,
+        })
     }
 }
 

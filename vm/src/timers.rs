@@ -181,6 +181,15 @@ impl Timers {
         }
     }
 
+    /// Starts or restarts a timer at a time in ns, or ends it.
+    #[inline]
+    pub fn set(&mut self, key: [u64; 3], start_ns: Option<u64>) {
+        match start_ns {
+            Some(start_ns) => self.start(key, start_ns),
+            None => drop(self.end(key, 0)),
+        }
+    }
+
     /// Starts or restarts a timer at a time in ns.
     #[inline]
     pub(crate) fn start(&mut self, key: [u64; 3], time_ns: u64) {

@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 use tfbc::{System, TraceKind};
 use tfbc_authoring::folder::Folder;
 
-/// Maximum number of skipped files that are named.
+/// Maximum number of skipped files that are named, besides those that end like a trace next to them.
 const MAX_NAMED: usize = 8;
 
 /// Traces of a command.
@@ -83,10 +83,14 @@ pub fn find(console: &Console, paths: &[PathBuf], args: &TraceArgs) -> Result<In
                 true => format!("skipped {} without a trace", super::count(files.left_out.len() as u64, "file")),
                 false => String::from("skipped because they are not traces"),
             };
-            console.note(format_args!("{}: {skipped}: {}", path.display(), named(path, &files.left_out)));
+            console.note(format_args!(
+                "{}: {skipped}: {}",
+                path.display(),
+                named(path, &files.left_out, &files.traces)
+            ));
         }
         if !files.links.is_empty() {
-            let links = named(path, &files.links);
+            let links = named(path, &files.links, &[]);
             console.note(format_args!("{}: links to directories are not followed: {links}", path.display()));
         }
         if has_hint {
@@ -143,13 +147,21 @@ pub fn are_mixed(traces: &[PathBuf], args: &TraceArgs) -> bool {
     systems.contains(&System::Aix) && systems.contains(&System::Qnx)
 }
 
-/// Paths relative to their directory, for a message.
-fn named(directory: &Path, paths: &[PathBuf]) -> String {
-    let names = paths.iter().take(MAX_NAMED).map(|path| path.strip_prefix(directory).unwrap_or(path));
-    let names = names.map(|name| name.to_string_lossy().into_owned()).collect::<Vec<_>>().join(", ");
-    match paths.len().saturating_sub(MAX_NAMED) {
-        0 => names,
-        more => format!("{names} and {more} more"),
+/// Paths relative to their directory, for a message. A file that ends like one of the traces may be a damaged trace, so
+/// all of these are named.
+fn named(directory: &Path, paths: &[PathBuf], traces: &[PathBuf]) -> String {
+    let endings: BTreeSet<_> = traces.iter().filter_map(|trace| trace.extension()).collect();
+    let mut n_others = 0;
+    let is_named = |path: &&PathBuf| {
+        let is_like_trace = path.extension().is_some_and(|ending| endings.contains(ending));
+        n_others += usize::from(!is_like_trace);
+        is_like_trace || n_others <= MAX_NAMED
+    };
+    let names = paths.iter().filter(is_named).map(|path| path.strip_prefix(directory).unwrap_or(path));
+    let names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    match paths.len() - names.len() {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
     }
 }
 
@@ -219,6 +231,15 @@ fn row(counts: &InputCounts, kind: &str, name: &str, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn skipped_files_that_end_like_a_trace_are_all_named() {
+        let paths = |names: &[&str]| names.iter().map(|name| Path::new("d").join(name)).collect::<Vec<_>>();
+        let others: Vec<String> = (0..10).map(|n| format!("{n}.txt")).collect();
+        let others: Vec<&str> = others.iter().map(String::as_str).chain(["x.kev", "y.kev", "z"]).collect();
+        let text = named(Path::new("d"), &paths(&others), &paths(&["good.kev", "trc"]));
+        assert_eq!(text, "0.txt, 1.txt, 2.txt, 3.txt, 4.txt, 5.txt, 6.txt, 7.txt, x.kev, y.kev and 3 more");
+    }
 
     #[test]
     fn a_summary_has_a_line_for_each_input() {

@@ -5,7 +5,7 @@ use super::trace_args::TraceArgs;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use tfbc::{Split, SplitError};
+use tfbc::{Split, SplitError, Trace};
 
 /// Opens a split file; `None` if the file is not one, which its first bytes show.
 pub fn open(path: &Path) -> Result<Option<Split>, Failure> {
@@ -36,6 +36,17 @@ pub fn check_flags(path: &Path, split: &Split, args: &TraceArgs) -> Result<(), F
 pub fn files(path: &Path) -> Vec<PathBuf> {
     let files = if path.is_file() { Split::files_in(path).ok() } else { None };
     files.map_or(Vec::new(), |files| files.into_iter().map(PathBuf::from).collect())
+}
+
+/// Opens a part of a trace.
+pub fn open_part(path: &Path, split: &Split, number: u64) -> Result<Trace, Failure> {
+    split.open_part(number).map_err(|error| match error {
+        SplitError::Io(error) => {
+            let text = format!("cannot read {}, the trace of {}: {error}", split.input(), path.display());
+            Failure::Error(Message::Unreadable, text)
+        }
+        error => failure(&path.to_string_lossy(), error),
+    })
 }
 
 /// Failure for a trace that cannot be split, or a part that cannot be opened.

@@ -28,10 +28,10 @@ const MAX_SHOWN: u64 = 100;
 /// Opens one trace.
 pub fn open(path: &Path, args: &TraceArgs) -> Result<Trace, Failure> {
     if let Some(number) = args.part {
-        let failure = |error| split_file::failure(&path.to_string_lossy(), error);
-        let split = Split::open_only(path, number).map_err(failure)?;
+        let split = Split::open_only(path, number);
+        let split = split.map_err(|error| split_file::failure(&path.to_string_lossy(), error))?;
         split_file::check_flags(path, &split, args)?;
-        return split.open_part(number).map_err(failure);
+        return split_file::open_part(path, &split, number);
     }
     Trace::open_with(path, &args.options()).map_err(|error| {
         let forced = if args.format.is_some() { "; --format overrides the detected kind: leave it out" } else { "" };
@@ -367,7 +367,7 @@ impl PlannedReport {
         let split = if args.part.is_none() { split_file::open(path)? } else { None };
         let Some(split) = split else { return Self::plan(open(path, args)?, None, args, wanted) };
         split_file::check_flags(path, &split, args)?;
-        let first = split.open_part(1).map_err(|error| split_file::failure(&path.to_string_lossy(), error))?;
+        let first = split_file::open_part(path, &split, 1)?;
         Self::plan(first, Some(split), args, wanted)
     }
 

@@ -229,6 +229,39 @@ fn threads_do_not_change_a_report() {
 }
 
 #[test]
+fn a_split_file_has_the_name_of_its_trace() {
+    let world = directory();
+    let world = world.path();
+    assert_eq!(tfbc(world, "split -n 2 -o x.tfbs cut.trc").2, 0);
+    let (text, _, status) = tfbc(world, "report --to ndjson x.tfbs copy.trc");
+    assert_eq!((text, status), (tfbc(world, "report --to ndjson cut.trc copy.trc").0, 2));
+    if cfg!(feature = "arrow") {
+        for input in ["cut.trc", "x.tfbs", "--part 2 x.tfbs"] {
+            tfbc(world, &format!("report --to arrow -o out --notices n.ndjson {input}"));
+            let notices = fs::read_to_string(world.join("n.ndjson")).unwrap();
+            assert!(notices.contains(r#""file":"cut.trc""#) && !notices.contains("x.tfbs"), "{input}: {notices}");
+        }
+    }
+}
+
+#[test]
+fn a_trace_is_read_as_it_was_split() {
+    let world = directory();
+    let world = world.path();
+    assert_eq!(tfbc(world, "split -n 2 -o x.tfbs shell.trc").2, 0);
+    for flag in ["--format log32", "--lenient", "--cpuid-word first", "--after-damage next-entry"] {
+        refused(world, &format!("report {flag} x.tfbs"), "give them to `tfbc split`");
+        refused(world, &format!("report {flag} --part 1 x.tfbs"), "give them to `tfbc split`");
+    }
+    refused(world, "report --salvage x.tfbs", "give them to `tfbc split`");
+    refused(world, "report --follow x.tfbs", "--follow waits for more of a trace");
+    let whole = output(world, "report --lenient --format log64 shell.trc");
+    assert_eq!(tfbc(world, "split --lenient -n 2 -o y.tfbs shell.trc").2, 0);
+    assert_eq!(output(world, "report y.tfbs"), whole);
+    assert_eq!(output(world, "report --lenient --format log64 y.tfbs"), whole);
+}
+
+#[test]
 fn parts_of_something_else_are_refused() {
     let world = directory();
     let world = world.path();
@@ -259,5 +292,6 @@ fn parts_of_something_else_are_refused() {
     fs::write(world.join("shell.trc"), &trace).unwrap();
     refused(world, "report --part 2 x.tfbs", "its first bytes differ");
     fs::remove_file(world.join("shell.trc")).unwrap();
-    refused(world, "report --part 2 x.tfbs", "x.tfbs");
+    refused(world, "report --part 2 x.tfbs", "cannot read shell.trc, the trace of x.tfbs: No such file");
+    refused(world, "report x.tfbs", "cannot read shell.trc, the trace of x.tfbs: No such file");
 }

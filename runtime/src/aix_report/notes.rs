@@ -9,7 +9,8 @@ use crate::context::{ContextState, Shortcut, ThreadFacts};
 use crate::reader::Tally;
 use crate::reader::aix::{RawEvent, TimeScale, TimedEvent, VisitResult};
 use crate::split::index::{IndexBuilder, PartIndex};
-use tfbc_vm::{Event, FlatTimers, Space, Timers};
+use std::collections::HashMap;
+use tfbc_vm::{Event, FlatTimers, Space, TimerUse, Timers};
 
 /// Notes about the events of a log.
 pub(super) struct EventNotes<'w> {
@@ -29,8 +30,11 @@ pub(super) struct EventNotes<'w> {
     hooks: Vec<HookTimers>,
     /// Version of the context's effects for which the classes are valid.
     n_lookups: u64,
-    /// Rows and classes of the events whose timers change later.
-    kept: Vec<(u8, u8)>,
+    /// Events whose timers change later.
+    kept: Vec<KeptEvent>,
+    /// Timers that they start or end, and the index of each.
+    kept_timers: Vec<KeptTimer>,
+    timer_index: HashMap<[u64; 3], u32>,
     /// Maximum number of timers that they start or end.
     n_uses: usize,
     /// Number of the last event when the timers were changed.
@@ -64,8 +68,8 @@ struct CurrentThread {
 }
 
 impl CurrentThread {
-    /// No event since the border before.
-    const UNKNOWN: Self = Self { tid: 0, own_cpu: None, version: u64::MAX, row: 0 };
+    /// No event since the border before. No event has this CPU, whose number has 32 bits.
+    const UNKNOWN: Self = Self { tid: 0, own_cpu: Some(u64::MAX), version: u64::MAX, row: 0 };
 }
 
 /// Notes about the events of a thread.
@@ -83,6 +87,8 @@ struct ThreadRow {
     last: [LastEvent; N_CLASSES],
     /// A bit per class in [`EventNotes::kept`].
     kept: u32,
+    /// A bit per class whose last event had no shortcut and no timers.
+    slow: u32,
 }
 
 impl ThreadRow {
@@ -95,6 +101,7 @@ impl ThreadRow {
         words: [NO_WORD; N_CLASSES],
         last: [LastEvent::NONE; N_CLASSES],
         kept: 0,
+        slow: 0,
     };
 }
 
@@ -114,6 +121,28 @@ struct LastEvent {
 impl LastEvent {
     const NONE: Self = Self { word: NO_WORD, number: 0, ticks: 0, shortcut: Shortcut::None, env: 0, hook_data: 0 };
 }
+
+/// Last event of a thread and a class, whose timers change later.
+struct KeptEvent {
+    row: u8,
+    class: u8,
+    /// Hook word of the event whose timers are listed.
+    word: u64,
+    /// Indexes of the timers, and true for those that it starts, in order.
+    uses: Vec<(u32, bool)>,
+}
+
+/// Timer that kept events start or end.
+struct KeptTimer {
+    key: [u64; 3],
+    /// Number of the last event that started or ended it.
+    number: u64,
+    /// Ticks of the event if it started the timer.
+    start: Option<u64>,
+}
+
+/// Maximum number of timers of kept events.
+const MAX_KEPT_TIMERS: usize = 1 << 12;
 
 /// Timers of a hook.
 struct HookTimers {
@@ -139,6 +168,8 @@ impl<'w> EventNotes<'w> {
             hooks: Vec::new(),
             n_lookups: 0,
             kept: Vec::new(),
+            kept_timers: Vec::new(),
+            timer_index: HashMap::new(),
             n_uses: 0,
             n_flushed: 0,
             part: 1,
@@ -159,6 +190,9 @@ impl<'w> EventNotes<'w> {
     /// Prepares for a run of events: the scale of their ticks, and the context before them.
     pub fn begin_run(&mut self, scale: TimeScale, context: &mut ContextState, timers: &mut Timers) {
         context.settle();
+        if self.thread.version != context.version_of_facts() {
+            self.thread = CurrentThread::UNKNOWN;
+        }
         let has_other_effects = self.n_lookups != context.n_lookups();
         if self.scale != Some(scale) || has_other_effects {
             self.convert_ticks();
@@ -189,8 +223,8 @@ impl<'w> EventNotes<'w> {
         timers: &mut Timers,
     ) -> VisitResult {
         let RawEvent { id, bytes, wide, tid, cpu, .. } = *event;
-        let thread = &self.thread;
-        let is_same = thread.tid == tid && thread.own_cpu == cpu && thread.version == context.version_of_facts();
+        // Facts change on the slow paths only, after which the thread is found again.
+        let is_same = self.thread.tid == tid && self.thread.own_cpu == cpu;
         let class = self.classes[usize::from(id)];
         if is_same && (class == PLAIN || self.repeats(class, hook_word(wide, bytes), bytes, ticks, context)) {
             self.note_ticks(id, ticks);
@@ -198,6 +232,9 @@ impl<'w> EventNotes<'w> {
         }
         // By value: a reference to the event would force it into memory for all events.
         let event = HookEvent { id, bytes, wide, tid, cpu };
+        if !is_same && self.switch_thread(event, class, ticks, context) {
+            return VisitResult::Next;
+        }
         if self.process_slowly(event, ticks, context, timers) { VisitResult::Next } else { VisitResult::Leave }
     }
 
@@ -215,6 +252,25 @@ impl<'w> EventNotes<'w> {
             return false;
         }
         (last.number, last.ticks) = (number, ticks);
+        true
+    }
+
+    /// Processes the event of another thread that is in the index of the part. Returns false if its row is stale, or if
+    /// the event does not repeat an earlier one of the thread.
+    #[inline(never)]
+    fn switch_thread(&mut self, event: HookEvent<'_>, class: u8, ticks: u64, context: &mut ContextState) -> bool {
+        let HookEvent { id, bytes, wide, tid, cpu } = event;
+        let at = row_place(tid, cpu);
+        let row = &self.rows[usize::from(at)];
+        let is_own = row.tid == tid && row.own_cpu == cpu;
+        if !is_own || row.version != context.version(tid) || row.part != self.part {
+            return false;
+        }
+        self.thread = CurrentThread { tid, own_cpu: cpu, version: context.version_of_facts(), row: at };
+        if class != PLAIN && !self.repeats(class, hook_word(wide, bytes), bytes, ticks, context) {
+            return false;
+        }
+        self.note_ticks(id, ticks);
         true
     }
 
@@ -240,13 +296,17 @@ impl<'w> EventNotes<'w> {
         let (row, is_known) = self.row_of(tid, cpu, context, timers);
         self.thread.row = row;
         let word = hook_word(wide, bytes);
-        if class != PLAIN && !self.repeats(class, word, bytes, ticks, context) {
+        let slow = &self.rows[usize::from(row)].slow;
+        if class != PLAIN && slow & 1 << class != 0 {
+            context.advance(&event.raw());
+        } else if class != PLAIN && !self.repeats(class, word, bytes, ticks, context) {
             let Some(is_kept) = self.keep_timers(row, class, &event, ticks, timers) else {
                 self.thread = CurrentThread::UNKNOWN;
                 return false;
             };
             let event = event.raw();
-            let ThreadRow { words, last, facts, .. } = &mut self.rows[usize::from(row)];
+            let has_timers = self.hooks[usize::from(class) - 1].has_timers;
+            let ThreadRow { words, last, facts, slow, .. } = &mut self.rows[usize::from(row)];
             let shortcut = context.shortcut(facts, &event);
             let applies = context.apply_shortcut(shortcut, tid, facts, bytes);
             words[usize::from(class)] = if applies && is_kept { word } else { NO_WORD };
@@ -254,6 +314,8 @@ impl<'w> EventNotes<'w> {
             if !applies {
                 context.advance(&event);
             }
+            // Events with another hook word may have a shortcut, but hooks without one rarely have several words.
+            *slow |= u32::from(is_known && shortcut == Shortcut::None && !has_timers) << class;
         }
         if is_known && version == context.version_of_facts() {
             self.thread = CurrentThread { tid, own_cpu: cpu, version, row };
@@ -341,8 +403,7 @@ impl<'w> EventNotes<'w> {
 
     /// Index of a thread's row, whose facts are those of the context.
     fn find_row(&mut self, tid: u64, own_cpu: Option<u64>, context: &mut ContextState, timers: &mut Timers) -> u8 {
-        let hash = (tid ^ own_cpu.unwrap_or_default().rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let at = (hash >> 56) as u8;
+        let at = row_place(tid, own_cpu);
         let row = &mut self.rows[usize::from(at)];
         let version = context.version(tid);
         let is_own = (row.tid, row.own_cpu) == (tid, own_cpu);
@@ -360,7 +421,7 @@ impl<'w> EventNotes<'w> {
         }
         let row = &mut self.rows[usize::from(at)];
         (row.tid, row.own_cpu, row.facts, row.version, row.part) = (tid, own_cpu, facts, version, 0);
-        row.words = [NO_WORD; N_CLASSES];
+        (row.words, row.slow) = ([NO_WORD; N_CLASSES], 0);
         at
     }
 
@@ -402,7 +463,7 @@ impl<'w> EventNotes<'w> {
                         return Some(false);
                     }
                 }
-                self.kept.push((at, class));
+                self.kept.push(KeptEvent { row: at, class, word: NO_WORD, uses: Vec::new() });
                 self.n_uses += n_uses;
                 self.rows[usize::from(at)].kept |= 1 << class;
             }
@@ -412,31 +473,68 @@ impl<'w> EventNotes<'w> {
         Some(true)
     }
 
-    /// Starts and ends the timers of all events so far.
+    /// Starts and ends the timers of all events so far. Only the last event of a timer counts.
     pub fn flush_timers(&mut self, timers: &mut Timers) {
-        let Self { rows, hooks, kept, n_flushed, shown, scale: Some(scale), .. } = self else { return };
-        let of_row = |(row, class): (u8, u8)| (rows[usize::from(row)].tid, rows[usize::from(row)].last[usize::from(class)]);
-        let numbered = kept.iter().map(|(row, class)| (of_row((*row, *class)).1.number, *row, *class));
-        let mut changed: Vec<(u64, u8, u8)> = numbered.filter(|(number, ..)| number > n_flushed).collect();
-        changed.sort_unstable();
-        for (_, row, class) in changed {
-            let (tid, LastEvent { ticks, env, hook_data, .. }) = of_row((row, class));
-            if let Some(flat) = &hooks[usize::from(class) - 1].by_env[usize::from(env)] {
-                flat.run(hook_data.into(), tid, scale.time(ticks).time_ns, timers);
+        let Self { rows, hooks, kept, kept_timers, timer_index, n_flushed, shown, scale: Some(scale), .. } = self
+        else {
+            return;
+        };
+        let mut changed: Vec<u32> = Vec::new();
+        for KeptEvent { row, class, word, uses } in kept {
+            let (tid, last) = (rows[usize::from(*row)].tid, &rows[usize::from(*row)].last[usize::from(*class)]);
+            if last.number <= *n_flushed {
+                continue;
+            }
+            if *word != last.word {
+                (*word, *uses) = (last.word, Vec::new());
+                let flat = hooks[usize::from(*class) - 1].by_env[usize::from(last.env)].as_ref();
+                for TimerUse { key, is_end } in flat.into_iter().flat_map(|flat| flat.uses(last.hook_data.into(), tid))
+                {
+                    let index = *timer_index.entry(key).or_insert_with(|| {
+                        kept_timers.push(KeptTimer { key, number: 0, start: None });
+                        kept_timers.len() as u32 - 1
+                    });
+                    uses.push((index, !is_end));
+                }
+            }
+            for (index, is_start) in uses {
+                let timer = &mut kept_timers[*index as usize];
+                if timer.number <= *n_flushed {
+                    changed.push(*index);
+                }
+                // An event may use a timer more than once.
+                if timer.number <= last.number {
+                    (timer.number, timer.start) = (last.number, is_start.then_some(last.ticks));
+                }
             }
         }
+        for index in changed {
+            let KeptTimer { key, start, .. } = kept_timers[index as usize];
+            timers.set(key, start.map(|ticks| scale.time(ticks).time_ns));
+        }
         *n_flushed = shown.n_shown;
+        if self.kept_timers.len() > MAX_KEPT_TIMERS {
+            self.forget_timers();
+        }
     }
 
     /// Starts and ends the timers of all events so far, and keeps none of these events.
     fn forget_kept(&mut self, timers: &mut Timers) {
         self.flush_timers(timers);
         self.n_uses = 0;
-        for (row, class) in self.kept.drain(..) {
+        for KeptEvent { row, class, .. } in self.kept.drain(..) {
             let row = &mut self.rows[usize::from(row)];
             row.words[usize::from(class)] = NO_WORD;
             row.kept = 0;
         }
+        self.forget_timers();
+    }
+
+    /// Lists the timers of kept events anew, after they have changed.
+    fn forget_timers(&mut self) {
+        self.kept_timers.clear();
+        self.timer_index.clear();
+        self.kept.iter_mut().for_each(|kept| (kept.word, kept.uses) = (NO_WORD, Vec::new()));
     }
 
     /// Notes a number of notices.
@@ -449,8 +547,9 @@ impl<'w> EventNotes<'w> {
         self.convert_ticks();
         self.thread = CurrentThread::UNKNOWN;
         self.part += 1;
-        self.shown.take_ids().for_each(|id| self.index.note_id(id.into()));
-        self.index.take(None, tally)
+        let mut ids: Vec<u32> = self.shown.take_ids().map(u32::from).collect();
+        ids.sort_unstable();
+        PartIndex { ids, ..self.index.take(None, tally) }
     }
 
     /// Chooses the class of a hook.
@@ -495,6 +594,13 @@ impl<'e> HookEvent<'e> {
         let Self { id, bytes, wide, tid, cpu } = *self;
         RawEvent { number: 0, offset: 0, bytes, wide, id, tid, ticks: None, cpu, recorded: bytes }
     }
+}
+
+/// Place of a thread's row.
+#[inline(always)]
+fn row_place(tid: u64, own_cpu: Option<u64>) -> u8 {
+    let hash = (tid ^ own_cpu.unwrap_or_default().rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (hash >> 56) as u8
 }
 
 /// Hook word, which contains id, length and `$HD`.

@@ -909,8 +909,12 @@ impl Known {
             Action::Fork { pid, tid } => {
                 let Some(pid) = event.number(pid) else { return };
                 // A child runs the program of its parent until it calls exec.
-                let path = self.found_path(event.tid);
-                self.set_path(pid, Some(&path));
+                let parent = self.find_thread(event.tid).and_then(|thread| thread.process);
+                let parent = parent.map(|(slot, _)| slot);
+                // A path is copied only if it is new.
+                let is_new = self.path_at(parent) != self.path_at(self.processes.find(pid));
+                let path = is_new.then(|| self.path_at(parent).to_vec());
+                self.set_path(pid, path.as_deref());
                 if let Some(tid) = event.optional(tid) {
                     self.attach(tid, pid);
                 }
@@ -1062,10 +1066,9 @@ impl Known {
         self.find_thread(tid)?.process.map(|(_, pid)| pid)
     }
 
-    /// Path of a thread's process.
-    fn found_path(&mut self, tid: u64) -> Vec<u8> {
-        let process = self.find_thread(tid).and_then(|thread| thread.process);
-        process.map_or(Vec::new(), |(slot, _)| self.processes.get(slot).path.clone())
+    /// Path of the process in a slot; empty if it is unknown.
+    fn path_at(&self, slot: Option<u32>) -> &[u8] {
+        slot.map_or(&[], |slot| &self.processes.get(slot).path)
     }
 
     /// Sets the path of a process. An empty path removes it; `None` leaves it unchanged.

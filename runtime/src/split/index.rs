@@ -160,7 +160,8 @@ impl IndexBuilder {
         let Self { times, ids, cpus, pids, has_notices, before } = std::mem::replace(self, next);
         // Most words are empty.
         let used = (0..).zip(&*ids).filter(|(_, word)| **word != 0);
-        let ids = used.flat_map(|(at, word)| set_bits(std::slice::from_ref(word)).map(move |id| 64 * at + id)).collect();
+        let ids =
+            used.flat_map(|(at, word)| set_bits(std::slice::from_ref(word)).map(move |id| 64 * at + id)).collect();
         let (cpus, pids) = (cpus.list(), pids.list());
         let tally = Tally {
             read: tally.read.saturating_sub(before.read),
