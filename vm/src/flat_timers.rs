@@ -67,7 +67,8 @@ impl FlatTimers {
         }
     }
 
-    /// Timers that an event that fits starts and ends, in order. Events with equal `$HD` and thread use the same timers.
+    /// Timers that an event that fits starts and ends, in order. Events with equal `$HD` and thread use the same
+    /// timers.
     pub fn uses(&self, hook_data: u64, tid: u64) -> impl Iterator<Item = TimerUse> {
         self.uses.iter().map(move |FlatUse { is_start, first, second }| TimerUse {
             key: [first.read(tid, hook_data), second.read(tid, hook_data), tid & self.thread],

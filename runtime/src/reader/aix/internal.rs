@@ -185,8 +185,8 @@ impl SystemInfo {
         }
     }
 
-    /// Sets a property that is not known yet: merged logs have the properties of the first one, whatever the first event
-    /// is that a report shows.
+    /// Sets a property that is not known yet. Merged logs have the properties of the first one, whichever event a
+    /// report shows first.
     pub(super) fn note(&mut self, record: &EventProperty<'_>) {
         match *record {
             EventProperty::StartTime { seconds, utsname } if self.start_time.is_none() => {

@@ -419,8 +419,8 @@ impl Logs {
     pub(crate) fn set_read_limit(&mut self, n_bytes: u64) {
         let read = self.tally().read;
         let Some(merge) = &mut self.merge else { return self.inputs[0].trace.set_read_limit(n_bytes) };
-        // Bytes are counted per file, so a merge counts events. Half of the rest is too little rather than too much, and
-        // the size of few events says little about the next ones.
+        // Bytes are counted per file, so a merge counts events. Half of the rest is too little rather than too much,
+        // and the size of few events says little about the next ones.
         let n_returned = merge.n_returned.max(1);
         let mean = (read / n_returned).max(1);
         let n_left = (n_bytes.saturating_sub(read) / mean / 2).clamp(1, n_returned);
