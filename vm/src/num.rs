@@ -676,7 +676,7 @@ pub fn bin(buf: &mut [u8], at: usize, n: u64, count: usize) -> usize {
 /// Prints the low `count` bits as binary digits, at most 16. Up to 15 bytes after them may be overwritten.
 #[inline(always)]
 pub(crate) fn bin_short(buf: &mut [u8], at: usize, n: u64, count: u32) -> usize {
-    let first = n << (16 - count.min(16));
+    let first = n << (16u32.wrapping_sub(count) & 31);
     store(buf, at, bits8(first >> 8));
     store(buf, at + 8, bits8(first));
     at + count as usize

@@ -199,7 +199,7 @@ fn place(members: &[usize], mixed: &[u64], seed: u64, shift: u64, slots: &mut [O
 #[inline]
 fn hash_slot(words: &[u64], key: u64, width: usize) -> Option<usize> {
     let [multiplier, bucket_shift, slot_shift, _] = *words.first_chunk::<HASH_HEAD>()?;
-    let n_buckets = 1usize << (64 - (bucket_shift & 63));
+    let n_buckets = ((u64::MAX >> (bucket_shift & 63)) as usize).wrapping_add(1);
     let mixed = mix(key, multiplier);
     let [seed] = unchecked!(Tables: at_words(words, HASH_HEAD + (mixed >> (bucket_shift & 63)) as usize));
     let slot = (mixed.wrapping_mul(*seed) >> (slot_shift & 63)) as usize;

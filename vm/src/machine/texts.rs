@@ -152,6 +152,12 @@ pub(super) fn put_nibbles(room: &mut [u8], words: &[u64], base: u32, value: u64)
     let mut value = value >> (head >> 8 & 63);
     let (mut o, mut at) = (0, base + 5);
     // Each text is stored with all its 32 bytes; the next one overwrites the excess. No copy depends on a length.
+    if count == 2 {
+        // Most flags are the bits of a byte.
+        o = put_packed::<32>(room, 0, words, at + (value & 15) as usize * 4);
+        o += put_packed::<32>(room, o, words, at + 64 + (value >> 4 & 15) as usize * 4);
+        return Some(if o == 0 { put_packed::<32>(room, 0, words, base + 1) } else { o });
+    }
     for _ in 0..count {
         o += put_packed::<32>(room, o, words, at + (value & 15) as usize * 4);
         (value, at) = (value >> 4, at + 64);
