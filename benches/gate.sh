@@ -29,8 +29,8 @@ line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.40 | 1.83
 line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.40 | 3.15
 line: disk-read | line/disk-read engine | line/disk-read native | | 1.40 | 1.87
 line: dump | line/dump engine | line/dump native | | 1.50 | 1.63
-step | step/events engine | step/events native | | 1.40 | 2.69
-step with times | step/timed engine | step/timed native | | 1.40 | 5.10
+step | step/events engine | step/events native | | 1.40 | 1.66
+step with times | step/timed engine | step/timed native | | 1.40 | 1.90
 report: realistic, instructions | report/default engine | | | 480 | 480
 report: id, elapsed time, text, instructions | report/short engine | | | 720 | 720
 report: elapsed time first, instructions | report/turned engine | | | 720 | 720
@@ -43,14 +43,14 @@ report: NDJSON, instructions | report/ndjson engine | | | 720 | 720
 report: counts, instructions | report/stats engine | | | 150 | 150
 report: 64 parts : counts | report/split engine | report/stats engine | | 1.00 | 1.00
 report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.30
-report: events of the library without texts, instructions | report/stepped engine | | | 60 | 202
+report: events of the library without texts, instructions | report/stepped engine | | | 60 | 76
 report: realistic, 64 logs, instructions | report/merged engine | | | | 993
 number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.60 | 2.05
 number: decimal | numbers/decimal engine | numbers/decimal native | | 1.60 | 1.60
 number: hex | numbers/hex engine | numbers/hex native | | 1.60 | 1.75
 number: hex, 64 bits | numbers/hex64 engine | numbers/hex64 native | | 1.60 | 1.87
 number: octal | numbers/octal engine | numbers/octal native | | 1.60 | 1.60
-number: binary | numbers/binary engine | numbers/binary native | | 1.60 | 2.51
+number: binary | numbers/binary engine | numbers/binary native | | 1.60 | 2.18
 8 flags | numbers/flags engine | numbers/flags native | | 1.60 | 2.28
 dump of 64 bytes | numbers/dump64 engine | numbers/dump64 native | | 1.50 | 1.50
 dump of 64 bytes, unbroken | numbers/dump64-run engine | numbers/dump64-run native | | 1.50 | 1.50

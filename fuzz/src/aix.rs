@@ -1,13 +1,15 @@
 //! Fuzz target for AIX logs and streams.
 
-use crate::reports::{LIMITS, PATTERN, ReportMode, ReportResult, TEMPLATES, catalog, is_part_of, is_well_formed};
+use crate::reports::{
+    FORMATS, LIMITS, PATTERN, ReportMode, ReportResult, TEMPLATES, catalog, is_part_of, is_well_formed,
+};
 use crate::seed::seed_of;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
 use tfbc::aix::{AixKind, AixReportOptions, AixSummary, ContextTable, CpuidWord, IdSet, ReadOptions, Timestamp};
 use tfbc::internal::filter::{Filter, Numbers, Processes};
 use tfbc::testing::aix::{Logs, Trace, report};
-use tfbc::{Column, Columns, Form, Notice, TraceKind};
+use tfbc::{Column, Columns, Form, Item, Notice, ReportOptions, TraceKind};
 
 /// Context table for the hooks of `data/all.trcfmt`.
 static CONTEXT: LazyLock<Arc<ContextTable>> = LazyLock::new(|| {
@@ -32,6 +34,9 @@ pub fn aix(data: &[u8]) {
     };
     let options = options(form, filter);
     let seed = seed_of(bytes);
+    if traces.len() == 1 && seed >> 56 & 3 == 0 {
+        events_without_texts(bytes, &read_options, &options);
+    }
     let catalog = catalog(&TEMPLATES, seed);
     let report = |way: ReportMode, options: &AixReportOptions| {
         let mut logs = open(&traces, way, &read_options)?;
@@ -74,6 +79,28 @@ pub fn aix(data: &[u8]) {
         }
         (expected, found) => assert!(expected.is_none() && found.is_none(), "one way reads it, {way:?} or a file"),
     }
+}
+
+/// Reads the events of a trace with and without texts: they are the same.
+fn events_without_texts(bytes: &[u8], read_options: &ReadOptions, options: &AixReportOptions) {
+    let read = |has_texts: bool| {
+        let mut trace = tfbc::Trace::from_bytes_with("log", bytes.to_vec(), read_options).ok()?;
+        let report_options = ReportOptions { aix: options.clone(), ..ReportOptions::default() };
+        let events = trace.events(&FORMATS).with_options(report_options);
+        let mut events = if has_texts { events } else { events.without_texts() };
+        let mut all = Vec::new();
+        while let Ok(Some(item)) = events.next() {
+            all.push(match item {
+                Item::Event(event) => {
+                    let ids = (event.event_id(), event.seq(), event.tid(), event.cpu(), event.pid());
+                    format!("{ids:?} {:?} {:?} {:?}", event.elapsed_ns(), event.unix_us(), event.bytes())
+                }
+                Item::Notice(notice) => format!("{notice:?}"),
+            });
+        }
+        Some(all)
+    };
+    assert_eq!(read(false), read(true));
 }
 
 /// True if a report consists of event lines, each of which depends only on its own event and context.

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 use tfbc::testing::formats::{Catalog, FormatSet};
 use tfbc::testing::input::Input;
-use tfbc::{Compression, Form, Imbalance, LoadOptions, Notice, Pattern, ReportError};
+use tfbc::{Compression, Form, Formats, Imbalance, LoadOptions, Notice, Pattern, ReportError};
 use tfbc_snapshots::generate::Rng;
 use tfbc_vm::{HookRow, Limits, Program, Space};
 
@@ -111,6 +111,12 @@ fn bundled(name: &str) -> Catalog<'static> {
 
 /// Templates for everything that reports treat specially, and for the common cases.
 pub static TEMPLATES: LazyLock<Catalog<'static>> = LazyLock::new(|| bundled("all.trcfmt"));
+
+/// [`TEMPLATES`] for the events of the library.
+pub static FORMATS: LazyLock<Formats> = LazyLock::new(|| {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/all.trcfmt");
+    Formats::load([path]).expect("the fuzzed reports' formats load")
+});
 
 /// Event definitions.
 pub static DEFINITIONS: LazyLock<Catalog<'static>> = LazyLock::new(|| bundled("all.xml"));

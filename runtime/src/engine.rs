@@ -127,6 +127,21 @@ impl<W: Producer, F: Format<W::Storage>> Stepper<W, F> {
         }
     }
 
+    /// The producer.
+    pub fn producer(&self) -> &W {
+        &self.producer
+    }
+
+    /// The producer. While [`Stepper::is_between_chunks`], it may also be read directly.
+    pub fn producer_mut(&mut self) -> &mut W {
+        &mut self.producer
+    }
+
+    /// True if the events and notices of the current chunk have been returned, and another one follows.
+    pub fn is_between_chunks(&self) -> bool {
+        !self.has_more && self.n_noticed >= self.chunk.notices.len() && self.error.is_none() && !self.ended
+    }
+
     /// Events of the current chunk.
     pub fn events(&self) -> &W::Storage {
         &self.chunk.events

@@ -17,6 +17,7 @@ use crate::ids::EventId;
 use crate::monitor::ReportError;
 use crate::output_format::Form;
 use crate::qnx_report::{QnxEvent, QnxEvents};
+use crate::reader::aix::FastEvent;
 use crate::reader::{AnyTrace, Notice};
 use crate::terminal::ReportColour;
 use crate::trace::{Prepared, ReportOptions, Trace};
@@ -100,8 +101,8 @@ impl<'a> Events<'a> {
         self
     }
 
-    /// Leaves all texts empty, for programs that read ids, times, bytes or [`Event::fields`]. An event then costs less
-    /// than half. [`Event::note`] is `None`, as it describes the text.
+    /// Leaves all texts empty, for programs that read ids, times, bytes or [`Event::fields`]. An event then costs a
+    /// small part: most are read where they are in the input. [`Event::note`] is `None`, as it describes the text.
     ///
     /// Has no effect after the first call to [`Events::next`].
     ///
@@ -147,17 +148,14 @@ impl<'a> Events<'a> {
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "items borrow the iterator")]
     pub fn next(&mut self) -> Result<Option<Item<'_>>, ReportError> {
-        if let State::Aix(events) = &mut self.0
-            && events.step()
-        {
-            return Ok(self.recent(0).map(Item::Event));
+        if let State::Aix(events) = &mut self.0 {
+            if let Some(found) = events.step_fast() {
+                return Ok(self.fast_event(found).map(Item::Event));
+            }
+            if events.step() {
+                return Ok(self.recent(0).map(Item::Event));
+            }
         }
-        self.next_in_chunks()
-    }
-
-    /// Slow path of [`Events::next`]: the next chunk, a notice, or a QNX event.
-    #[inline(never)]
-    fn next_in_chunks(&mut self) -> Result<Option<Item<'_>>, ReportError> {
         match self.advance()? {
             StepResult::End => return Ok(None),
             StepResult::Notice(notice) => return Ok(Some(Item::Notice(notice))),
@@ -166,7 +164,15 @@ impl<'a> Events<'a> {
         Ok(self.recent(0).map(Item::Event))
     }
 
-    /// Moves to the next event, notice or the end.
+    /// An event at which the reader is.
+    #[inline(always)]
+    fn fast_event(&self, found: FastEvent) -> Option<Event<'_>> {
+        let State::Aix(events) = &self.0 else { return None };
+        Some(Event::new(&[], EventSource::Aix(events.fast_event(found))))
+    }
+
+    /// Moves to the next chunk, notice, QNX event or the end.
+    #[inline(never)]
     fn advance(&mut self) -> Result<StepResult, ReportError> {
         if let State::Idle(trace, formats, options) = &self.0 {
             trace.check_part(formats, &options.report, false)?;

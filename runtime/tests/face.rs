@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use tfbc::aix::{AixKind, ReadOptions, write_raw};
 use tfbc::testing::unix_compress::compress;
 use tfbc::{
-    Columns, Compression, EventFilter, EventId, FieldValue, Formats, Item, Notice, ReportOptions, ReportSummary, Trace,
-    TraceKind, report,
+    Columns, Compression, EventFilter, EventId, Events, FieldValue, Formats, Item, Notice, ReportOptions,
+    ReportSummary, Trace, TraceKind, report,
 };
 
 fn file(name: &str) -> PathBuf {
@@ -77,15 +77,16 @@ fn events_have_the_texts_of_the_report() {
 
 /// Everything of all items but their texts. Texts are empty unless `has_texts`.
 fn without_texts(trace: &mut Trace, formats: &Formats, has_texts: bool) -> Vec<String> {
-    let mut events = trace.events(formats).with_context();
-    if !has_texts {
-        events = events.without_texts();
-    }
+    let events = trace.events(formats).with_context();
+    items(if has_texts { events } else { events.without_texts() }, has_texts)
+}
+
+fn items(mut events: Events<'_>, has_texts: bool) -> Vec<String> {
     let mut items = Vec::new();
     while let Some(item) = events.next().unwrap() {
         items.push(match item {
             Item::Event(event) => {
-                assert!(has_texts || event.text().is_empty() && event.note().is_none());
+                assert!(has_texts || event.text().is_empty() && event.note().is_none(), "{event:?} {:?}", event.note());
                 let ids = (event.event_id(), event.seq(), event.cpu(), event.pid(), event.tid());
                 let names = (event.label(), event.process(), event.executable());
                 let times = (event.time_ns(), event.elapsed_ns(), event.unix_us());
@@ -112,6 +113,84 @@ fn events_without_texts_have_everything_else() {
     let [with, without] = [true, false]
         .map(|has_texts| without_texts(&mut Trace::from_bytes("a", stream(1..=12)).unwrap(), &formats, has_texts));
     assert_eq!((without.len(), &without), (12, &with));
+}
+
+/// A 64-bit stream with events of all encodings, most of them of the most frequent one, and some damage.
+fn mixed_stream(random: &mut u64, n_events: usize, is_damaged: bool) -> Vec<u8> {
+    let mut below = |n: u64| {
+        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*random >> 33) % n
+    };
+    // Hook 00A: time factors of 3 / 2, and the CPUs.
+    let mut bytes = [0xEF, 0xDF, 0x11, 0x14].to_vec();
+    bytes.extend(words64(&[0x8000_0020_00A0_0000, 0x25C, 3, 2, 2, 5, 100]));
+    let mut ticks = 1000;
+    for _ in 0..n_events {
+        ticks += below(2000);
+        let tid = 5 + below(4);
+        let id = [0x0100, 0x0110, 0x0120, 0x0130, 0x0140, 0x1060, 0x1000, 0x0770][below(16).saturating_sub(8) as usize];
+        let head = |flags: u64, len: u64| flags << 48 | len << 32 | id << 16 | 7;
+        let n_words = below(6);
+        let words: Vec<u64> = (0..n_words).map(|_| below(9)).collect();
+        bytes.extend(match below(60) {
+            0 => words64(&[&[head(0, 8 * n_words)], &words[..], &[tid]].concat()),
+            1 => words64(&[head(0xC000, 11), 11, 0x4142_4344_4546_4748, 0x494A_4B00_0000_0000, tid, ticks]),
+            2 => words64(&[head(0x9000, 8), 3, tid, ticks, 1]),
+            3 => words64(&[head(0x8801, 8), 3, tid, ticks, 1, 2]),
+            4 => words64(&[head(0xA000, 4), 3 << 32, tid, ticks]),
+            5 => words64(&[0x8000_0020_00A0_0000, 0x25C, 3 + below(2), 2, 2, 5, ticks]),
+            6 if is_damaged => vec![0xFF; 40],
+            _ => words64(&[&[head(0x8000, 8 * n_words)], &words[..], &[tid, ticks]].concat()),
+        });
+    }
+    bytes
+}
+
+fn words64(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+#[test]
+fn events_read_where_they_are_have_everything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.trcfmt");
+    let plain =
+        "010 1.0 L=0 \"\" $D1%U4 $D2%X8\n011 1.0 L=0 \"\" $D1\n012 1.0 L=0 \"\" $D1%U4 $TID\n106 1.0 L=0 \"\" $D1\n";
+    let with_timers =
+        format!("{plain}013 1.0 L=0 \"\" starttimer($D1,1)\n014 1.0 L=0 \"\" $D1, 5 {{ $SKIP }} endtimer($D1,1)\n");
+    let with_context = format!("{with_timers}100 1.0 L=0 \"\" $PID $SVC $EXECPATH\n");
+    let (mut random, mut n_events) = (1, 0);
+    for (case, source) in [plain, &with_timers, &with_context].into_iter().cycle().take(9).enumerate() {
+        std::fs::write(&path, source).unwrap();
+        let formats = Formats::load([&path]).unwrap();
+        let bytes = mixed_stream(&mut random, [300, 9000][case % 2], case % 4 == 0);
+        let file = folder.path().join("a.trc");
+        std::fs::write(&file, &bytes).unwrap();
+        let filter = match case % 3 {
+            2 => EventFilter { only: vec!["010,011,014,106".into()], ..EventFilter::default() },
+            _ => EventFilter::default(),
+        };
+        let read = |trace: Result<Trace, tfbc::TraceError>, has_texts: bool, has_context: bool| {
+            let mut trace = trace.unwrap();
+            let events = trace.events(&formats).with_filter(&filter).unwrap();
+            let events = if has_context { events.with_context() } else { events };
+            items(if has_texts { events } else { events.without_texts() }, has_texts)
+        };
+        for has_context in [false, true] {
+            let expected = read(Trace::from_bytes("a", bytes.clone()), true, has_context);
+            assert!(expected.len() > 100, "case {case}: {}", expected.len());
+            n_events += expected.len();
+            let whole = read(Trace::from_bytes("a", bytes.clone()), false, has_context);
+            let pieces = read(Trace::from_reader("a", std::io::Cursor::new(bytes.clone())), false, has_context);
+            let from_file = [false, true].map(|has_texts| read(Trace::open(&file), has_texts, has_context));
+            for (items, expected) in [(&whole, &expected), (&pieces, &expected), (&from_file[0], &from_file[1])] {
+                let differs = items.iter().zip(expected).find(|(one, other)| one != other);
+                assert_eq!(differs, None, "case {case}");
+                assert_eq!(items.len(), expected.len(), "case {case}");
+            }
+        }
+    }
+    assert!(n_events > 20_000, "{n_events}");
 }
 
 #[test]

@@ -30,7 +30,7 @@ const AFTER_TEXT: &[u8; 11] = b"\",\"fields\":";
 const END_LINE: &[u8; 2] = b"}\n";
 
 /// Always empty, because the producer runs the templates that need paths of processes.
-static NO_PATHS: ProcessNames = ProcessNames::new();
+pub(super) static NO_PATHS: ProcessNames = ProcessNames::new();
 
 /// State that a line needs from the lines before it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -406,6 +406,11 @@ impl<'r> LineFormat<'r> {
             }
             rows.clear();
         }
+    }
+
+    /// True if a formatted event was only counted: it has no text, and its template cannot skip it.
+    pub fn only_counts(&self, event: &EventRef) -> bool {
+        self.lines.get(event).is_some_and(|line| matches!(line.text, Text::Counted))
     }
 
     /// Ends of the lines in the text that was formatted last, in order.

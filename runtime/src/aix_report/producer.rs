@@ -8,7 +8,7 @@ use super::notes::EventNotes;
 use super::options::{AixReportOptions, FieldPlacement};
 use crate::catalog::Catalog;
 use crate::conditions::HookConditions;
-use crate::context::{ContextState, DepthAndSvc, RequiredContext, ThreadContext};
+use crate::context::{ContextState, DepthAndSvc, RequiredContext, SvcRef, ThreadContext};
 use crate::demand::{Disposition, EventPolicy};
 use crate::engine::{Chunk, Producer};
 use crate::fields::{FieldsForm, PreparedFields};
@@ -16,8 +16,8 @@ use crate::filter::Filter;
 use crate::general_path;
 use crate::monitor::{PROGRESS_EVERY, ReportError};
 use crate::reader::aix::{
-    BufferPos, EventSpan, LogInfo, LogItem, Logs, PASSED, RawEvent, StartTime, TimedEvent, TraceState, VisitResult,
-    hooks,
+    BufferPos, EventSpan, FastEvent, FastPosition, LogInfo, LogItem, Logs, PASSED, RawEvent, SkipAction, SkipPolicy,
+    StartTime, TimeScale, TimedEvent, TraceState, VisitResult, hooks,
 };
 use crate::reader::{Notice, RecordingGap};
 use crate::selection;
@@ -210,6 +210,82 @@ impl<'w> LogProducer<'w> {
         &self.collector.state
     }
 
+    /// True if events can be read by [`LogProducer::step_fast`]: whether one is shown depends on its id alone.
+    pub fn may_step_fast(&self) -> bool {
+        let Collector { options, by_facts, grep, conditions, gaps, notes, .. } = &self.collector;
+        let is_by_id = !by_facts && grep.is_none() && conditions.is_none();
+        is_by_id && gaps.is_none() && notes.is_none() && !options.delta_of_all && !self.live
+    }
+
+    /// Determines how far [`LogProducer::step_fast`] may step; returns the position of the last event, and the scale of
+    /// ticks.
+    pub fn allow_fast_steps(&mut self) -> (FastPosition, TimeScale) {
+        self.logs.allow_fast_steps();
+        self.collector.n_bytes_passed = 0;
+        (self.logs.fast_position(), self.logs.time_scale().unwrap_or_default())
+    }
+
+    /// Counts the bytes of the events since a position to which [`LogProducer::step_fast`] has moved. Returns the number
+    /// of events.
+    pub fn count_fast_steps(&mut self, start: FastPosition) -> u64 {
+        let (n_events, n_bytes) = self.logs.fast_position().presented_since(start);
+        self.collector.n_bytes_shown += n_bytes - self.collector.n_bytes_passed;
+        n_events
+    }
+
+    /// Moves to the next event without a batch, if it is in the reader's buffer, in the most frequent encoding, and
+    /// taken by `policy`.
+    #[inline(always)]
+    pub fn step_fast(&mut self, policy: &SkipPolicy) -> Option<FastEvent> {
+        let Self { logs, collector, .. } = self;
+        loop {
+            let mut action = SkipAction::Leave;
+            let found = logs.step_fast(
+                #[inline(always)]
+                |id| {
+                    action = policy.of(id);
+                    if action == SkipAction::Leave && collector.passes(id) {
+                        action = SkipAction::Pass;
+                    }
+                    action != SkipAction::Leave
+                },
+            )?;
+            if action == SkipAction::Take {
+                if collector.by_context {
+                    collector.context.advance(&logs.fast_event(&found).event);
+                }
+                return Some(found);
+            }
+            collector.n_bytes_passed += found.n_presented() as u64;
+        }
+    }
+
+    /// Sets the largest number of events of a batch, which the options may limit further.
+    pub fn set_max_events(&mut self, max: usize) {
+        let Collector { options, max_events, .. } = &mut self.collector;
+        *max_events = options.batch.map_or(max, |batch| batch.get().min(max));
+    }
+
+    /// Decodes the event to which [`LogProducer::step_fast`] moved again.
+    pub fn last_fast(&self) -> Option<FastEvent> {
+        self.logs.last_fast()
+    }
+
+    /// The event to which [`LogProducer::step_fast`] moved.
+    #[inline(always)]
+    pub fn fast_event(&self, found: &FastEvent) -> TimedEvent<'_> {
+        self.logs.fast_event(found)
+    }
+
+    /// Context of that event, and its system call; unknown unless something needs the context.
+    pub fn fast_facts(&self, found: &FastEvent) -> (ThreadContext<'_>, SvcRef<'_>) {
+        let Collector { by_context, context, .. } = &self.collector;
+        match by_context {
+            true => context.facts_and_svc(found.tid, self.fast_event(found).event.cpu),
+            false => (ThreadContext { tid: found.tid, ..ThreadContext::default() }, SvcRef::None),
+        }
+    }
+
     fn fill_batch(&mut self, chunk: &mut Chunk<Batch>, mut waited: bool) -> Result<bool, ReportError> {
         let Self { logs, live, collector, .. } = self;
         let until = collector.n_events + PROGRESS_EVERY;
@@ -358,6 +434,8 @@ struct Collector<'w> {
     n_events: u64,
     n_shown: u64,
     n_bytes_shown: u64,
+    /// Number of bytes of the events that [`LogProducer::step_fast`] skipped.
+    n_bytes_passed: u64,
     n_damaged: u64,
     n_over_work: u64,
     stopped: bool,
@@ -405,6 +483,7 @@ impl<'w> Collector<'w> {
             n_events: 0,
             n_shown: 0,
             n_bytes_shown: 0,
+            n_bytes_passed: 0,
             n_damaged: 0,
             n_over_work: 0,
             stopped: false,
@@ -538,6 +617,12 @@ impl<'w> Collector<'w> {
             Disposition::ShowInOrder => {}
         }
         Ok(())
+    }
+
+    /// True if events of an id are skipped.
+    #[cold]
+    fn passes(&self, id: u16) -> bool {
+        self.plan.policy().of(id) == SkipAction::Pass
     }
 
     /// Sets the start time of the trace from the first event that contains it.

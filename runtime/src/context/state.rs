@@ -712,24 +712,18 @@ impl ContextState {
 
     fn look_up(&mut self, tid: u64, cpu: Option<u64>) -> (ThreadContext<'_>, &ProcessNames) {
         let slot = self.known.find_slot(tid);
-        let Known { threads, processes, depths, paths, .. } = &mut self.known;
-        let thread = threads.values.get_mut(slot as usize).map(|(_, thread)| thread);
-        let thread = thread.map(|thread| {
+        if let Some((_, thread)) = self.known.threads.values.get_mut(slot as usize) {
             thread.svc.write_digits();
-            &*thread
-        });
-        let cpu = cpu.or(thread.and_then(|thread| thread.cpu));
-        let depth = depths.get(depth_place(cpu)).copied().unwrap_or(0);
-        let mut facts = ThreadContext { tid, cpu, depth, ..ThreadContext::default() };
-        if let Some(thread) = thread {
-            facts.priority = thread.priority;
-            facts.svc = thread.svc.as_bytes();
-            if let Some((slot, pid)) = thread.process {
-                let process = processes.get(slot);
-                (facts.pid, facts.path, facts.name) = (Some(pid), &process.path, &process.name);
-            }
         }
-        (facts, paths)
+        let svc = self.known.thread(slot).map_or(&[][..], |thread| thread.svc.as_bytes());
+        (ThreadContext { svc, ..self.known.facts(slot, tid, cpu) }, &self.known.paths)
+    }
+
+    /// Context of the last event, by its thread and its own CPU, and its system call.
+    pub(crate) fn facts_and_svc(&self, tid: u64, cpu: Option<u64>) -> (ThreadContext<'_>, SvcRef<'_>) {
+        let slot = self.known.threads.find(tid).unwrap_or(NO_SLOT);
+        let svc = self.known.thread(slot).map_or(SvcRef::None, |thread| thread.svc.get());
+        (self.known.facts(slot, tid, cpu), svc)
     }
 
     /// True if an event of hook 00A names the recorder. A hook can have different meanings for different recorders, so
@@ -748,6 +742,26 @@ impl ContextState {
 }
 
 impl Known {
+    fn thread(&self, slot: u32) -> Option<&Thread> {
+        self.threads.values.get(slot as usize).map(|(_, thread)| thread)
+    }
+
+    /// Context of an event, by the slot of its thread, without its system call.
+    fn facts(&self, slot: u32, tid: u64, cpu: Option<u64>) -> ThreadContext<'_> {
+        let thread = self.thread(slot);
+        let cpu = cpu.or(thread.and_then(|thread| thread.cpu));
+        let depth = self.depths.get(depth_place(cpu)).copied().unwrap_or(0);
+        let mut facts = ThreadContext { tid, cpu, depth, ..ThreadContext::default() };
+        if let Some(thread) = thread {
+            facts.priority = thread.priority;
+            if let Some((slot, pid)) = thread.process {
+                let process = self.processes.get(slot);
+                (facts.pid, facts.path, facts.name) = (Some(pid), &process.path, &process.name);
+            }
+        }
+        facts
+    }
+
     /// Records a change of the facts about one thread.
     #[inline(never)]
     fn change(&mut self, tid: u64) {

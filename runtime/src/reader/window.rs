@@ -538,6 +538,18 @@ impl Window {
         self.offset += n as u64;
     }
 
+    /// Offset of [`Window::bytes`] in the buffer.
+    #[inline(always)]
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// The buffer after an offset, without regard to the end of the area.
+    #[inline(always)]
+    pub fn buffer_from(&self, place: usize) -> Option<&[u8]> {
+        self.buf.get(place..)
+    }
+
     /// True if the area has no more bytes to read.
     fn at_end(&self) -> bool {
         self.ended

@@ -45,6 +45,9 @@ impl Factors {
     /// Converts ticks to nanoseconds, saturating.
     #[inline]
     pub fn ns(&self, ticks: u64) -> u64 {
+        if self.multiplier == self.divisor {
+            return ticks;
+        }
         match ticks.checked_mul(self.multiplier) {
             Some(product) => self.divide(product),
             None => long_ns(ticks, self.multiplier, self.divisor),
@@ -152,6 +155,24 @@ impl TraceClock {
         self.ticks
     }
 
+    /// Time of unwrapped ticks, in nanoseconds.
+    #[inline(always)]
+    pub(super) fn time_ns(&self, ticks: u64) -> u64 {
+        self.factors.ns(ticks)
+    }
+
+    /// True after the first stamp.
+    pub(super) fn is_stamped(&self) -> bool {
+        self.is_stamped
+    }
+
+    /// Sets the clock to a 64-bit stamp, which must not be the first one.
+    #[inline(always)]
+    pub(super) fn set_ticks(&mut self, ticks: u64) {
+        debug_assert!(!self.wraps && self.is_stamped);
+        self.ticks = ticks;
+    }
+
     /// Advances the clock by the stamp of a skipped event.
     #[inline]
     pub fn pass(&mut self, stamp: Option<u64>) {
@@ -247,6 +268,17 @@ impl Elapsed {
                 0
             }
         }
+    }
+
+    /// True if the origin is known.
+    pub fn is_known(&self) -> bool {
+        self.zero.is_some()
+    }
+
+    /// Time of an event after the origin, whose time is `time_ns`.
+    #[inline(always)]
+    pub fn time(&self, time_ns: u64) -> EventTime {
+        EventTime { time_ns, elapsed_ns: time_ns.saturating_sub(self.zero.map_or(0, |zero| zero.ns)) }
     }
 
     /// Handles an event while the origin is unknown.

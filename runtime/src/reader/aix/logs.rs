@@ -14,8 +14,8 @@ use super::raw_event::RawEvent;
 use super::sniff::AixKind;
 use super::step::{Kernel, Parts};
 use super::trace::{
-    FoundCommon, NextItem, OpenError, OpenedInput, ReadOptions, SkipAction, SkipPolicy, Survey, Trace, TracePosition,
-    VisitResult,
+    FastEvent, FastPosition, FoundCommon, NextItem, OpenError, OpenedInput, ReadOptions, SkipAction, SkipPolicy,
+    Survey, Trace, TracePosition, VisitResult,
 };
 use crate::ids::IdSet;
 use crate::reader::files::{Disk, Files};
@@ -572,6 +572,17 @@ impl Logs {
     )]
     #[inline]
     pub fn next(&mut self) -> io::Result<Option<LogItem<'_>>> {
+        if self.needed.is_none()
+            && let Some(found) = self.step_fast(|id| id != hooks::UTILITY)
+        {
+            return Ok(Some(LogItem::Event(self.fast_event(&found))));
+        }
+        self.next_slow()
+    }
+
+    /// Slow path of [`Logs::next`]: any event of any log.
+    #[inline(never)]
+    fn next_slow(&mut self) -> io::Result<Option<LogItem<'_>>> {
         let (log, merged_ns, found) = loop {
             // A merge has already computed the times, to compare them.
             let (log, merged_ns, parts) = match &mut self.merge {
@@ -611,6 +622,9 @@ impl Logs {
                 return Ok(Some(LogItem::Passed));
             }
         };
+        if self.needed.is_none() {
+            self.allow_fast_steps();
+        }
         let MergeInput { trace, clock, cpu, .. } = &mut self.inputs[log];
         let mut event = match found {
             FoundEvent::Common(found) => trace.common_event(&found),
@@ -630,6 +644,47 @@ impl Logs {
             None => cpu.map(|_| 1),
         };
         Ok(Some(LogItem::Event(TimedEvent { event, time, log, reported_cpus })))
+    }
+
+    /// Moves a single log to its next event if it is one of the most frequent ones, `accepts` its id, and
+    /// [`Logs::allow_fast_steps`] was called since anything else happened. Its time is [`Logs::fast_time`].
+    #[inline(always)]
+    pub(crate) fn step_fast(&mut self, accepts: impl FnOnce(u16) -> bool) -> Option<FastEvent> {
+        let MergeInput { trace, clock, .. } = self.inputs.first_mut()?;
+        let found = trace.step_fast(accepts)?;
+        clock.set_ticks(found.ticks);
+        Some(found)
+    }
+
+    /// Determines how far [`Logs::step_fast`] may step: only in a single log, after the origin of elapsed times.
+    pub(crate) fn allow_fast_steps(&mut self) {
+        if self.merge.is_none() && self.elapsed.is_known() && self.inputs[0].clock.is_stamped() {
+            self.inputs[0].trace.allow_fast_steps();
+        }
+    }
+
+    /// Position of a single log, to measure the events of [`Logs::step_fast`].
+    pub(crate) fn fast_position(&self) -> FastPosition {
+        self.inputs[0].trace.fast_position()
+    }
+
+    /// Decodes the event to which [`Logs::step_fast`] moved again.
+    pub(crate) fn last_fast(&self) -> Option<FastEvent> {
+        self.inputs[0].trace.last_fast()
+    }
+
+    /// The event to which [`Logs::step_fast`] moved.
+    #[inline(always)]
+    pub(crate) fn fast_event(&self, found: &FastEvent) -> TimedEvent<'_> {
+        let MergeInput { trace, cpu, .. } = &self.inputs[0];
+        let event = RawEvent { cpu: cpu.map(u64::from), ..trace.fast_event(found) };
+        TimedEvent { event, time: self.fast_time(found), log: 0, reported_cpus: cpu.map(|_| 1) }
+    }
+
+    /// Time of an event to which [`Logs::step_fast`] moved.
+    #[inline(always)]
+    pub(crate) fn fast_time(&self, found: &FastEvent) -> EventTime {
+        self.elapsed.time(self.inputs[0].clock.time_ns(found.ticks))
     }
 
     /// Finds the next item of one log before the merge reaches it. Does not affect [`Logs::next`].

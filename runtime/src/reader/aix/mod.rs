@@ -41,7 +41,7 @@ pub use sniff::{compressed, is_trace, may_be_stream32};
 pub use step::{CpuidWord, Kernel, Step, StepRules, present};
 pub(super) use trace::find_kind;
 pub use trace::{AfterDamage, AixItem, OpenError, ReadOptions, Trace};
-pub(crate) use trace::{OpenedInput, SkipAction, SkipPolicy, VisitResult};
+pub(crate) use trace::{FastEvent, FastPosition, OpenedInput, SkipAction, SkipPolicy, VisitResult};
 pub use trace_state::TraceState;
 
 /// Canonical ids of hooks with a fixed meaning.

@@ -6,7 +6,7 @@ mod resync;
 mod salvage;
 
 pub(super) use common::FoundCommon;
-pub(crate) use common::{SkipAction, SkipPolicy, VisitResult};
+pub(crate) use common::{FastEvent, FastPosition, SkipAction, SkipPolicy, VisitResult};
 
 use super::clock::Factors;
 use super::hooks;
@@ -266,8 +266,13 @@ pub struct Trace {
     /// Index of the next area.
     next_area: usize,
     in_area: bool,
-    /// Size of the last returned event, which is still in the window.
+    /// Size of the returned events that are still in the window. [`Trace::step_fast`] leaves several there.
     pending: usize,
+    /// Size of the last of them.
+    last: usize,
+    /// Offset in the window's buffer before which an event may begin that [`Trace::step_fast`] moves to; 0 if nothing
+    /// has been checked since the window, its area, the notices or the limit changed.
+    fast_end: usize,
     number: u64,
     scratch: Vec<u8>,
     notices: VecDeque<Notice>,
@@ -390,12 +395,13 @@ impl Trace {
     pub(super) fn position_before(&self) -> TracePosition {
         let Self { number, n_malformed, next_area, in_area, .. } = *self;
         let number = number - u64::from(self.pending > 0);
-        TracePosition { number, n_malformed, offset: self.window.offset(), n_areas: next_area as u64, in_area }
+        TracePosition { number, n_malformed, offset: self.offset(), n_areas: next_area as u64, in_area }
     }
 
     /// Name, input and options by which the trace can be opened again at a position; `None` if it depends on more than
     /// its bytes.
     pub(super) fn opened_input(&mut self) -> Option<OpenedInput<'_>> {
+        self.fast_end = 0;
         if self.salvage {
             return None;
         }
@@ -413,11 +419,12 @@ impl Trace {
 
     /// True if the trace has reached its limit.
     pub(super) fn is_at_limit(&self) -> bool {
-        self.tally.read >= self.read_limit
+        self.tally().read >= self.read_limit
     }
 
     /// Ends the trace at the first event after `n_bytes` bytes have been read.
     pub(in crate::reader) fn set_read_limit(&mut self, n_bytes: u64) {
+        self.fast_end = 0;
         self.read_limit = n_bytes;
     }
 
@@ -470,6 +477,8 @@ impl Trace {
             next_area: 0,
             in_area: false,
             pending: 0,
+            last: 0,
+            fast_end: 0,
             number: 0,
             scratch: Vec::new(),
             notices: VecDeque::new(),
@@ -526,6 +535,7 @@ impl Trace {
         if !self.window.is_live() || !self.in_area || !self.notices.is_empty() {
             return Ok(false);
         }
+        self.fast_end = 0;
         loop {
             let left = &self.window.bytes()[self.pending..];
             let needs_more = match self.rules.step(left) {
@@ -581,12 +591,14 @@ impl Trace {
 
     /// Sets the size of reads in bytes.
     pub(super) fn set_chunk(&mut self, bytes: usize) -> io::Result<()> {
+        self.fast_end = 0;
         self.window.set_chunk(bytes)
     }
 
-    /// Accounting of the bytes read so far.
+    /// Accounting of the bytes before the last returned event.
     pub fn tally(&self) -> Tally {
-        self.tally
+        let n_passed = self.n_passed() as u64;
+        Tally { read: self.tally.read + n_passed, events: self.tally.events + n_passed, ..self.tally }
     }
 
     /// Number of events so far, malformed ones included.
@@ -601,7 +613,7 @@ impl Trace {
 
     /// File offset of the last returned item.
     pub fn offset(&self) -> u64 {
-        self.window.offset()
+        self.window.offset() + self.n_passed() as u64
     }
 
     /// Reads the next event or notice; `None` at the end.
@@ -614,15 +626,22 @@ impl Trace {
     )]
     #[inline]
     pub fn next(&mut self) -> io::Result<Option<AixItem<'_>>> {
-        // Nearly all events are common, and decoding only those takes a third of the instructions.
-        if let Some(found) = self.find_common() {
-            return Ok(Some(AixItem::Event(self.common_event(&found))));
+        // Nearly all events are of one encoding, and decoding only that one takes a third of the instructions.
+        if let Some(found) = self.step_fast(|_| true) {
+            return Ok(Some(AixItem::Event(self.fast_event(&found))));
         }
+        self.next_slow()
+    }
+
+    /// Slow path of [`Trace::next`]: any event or notice.
+    #[inline(never)]
+    fn next_slow(&mut self) -> io::Result<Option<AixItem<'_>>> {
         let parts = match self.find()? {
             NextItem::Event(parts) => parts,
             NextItem::Notice(notice) => return Ok(Some(AixItem::Notice(notice))),
             NextItem::End => return Ok(None),
         };
+        self.allow_fast_steps();
         Ok(Some(AixItem::Event(self.event(&parts))))
     }
 
@@ -666,25 +685,32 @@ impl Trace {
             // Nearly all events take this path, which is short enough to be inlined into the loops of a report.
             && let Step::Whole(parts) = self.rules.step(self.window.bytes())
         {
-            self.pending = parts.size;
+            (self.pending, self.last) = (parts.size, parts.size);
             self.number += 1;
             return Ok(NextItem::Event(parts));
         }
         self.find_slow()
     }
 
-    /// Consumes the last returned event.
+    /// Consumes the returned events.
     #[inline]
     fn consume_pending(&mut self) {
         if self.pending > 0 {
             self.window.consume(self.pending);
             self.tally.read += self.pending as u64;
             self.tally.events += self.pending as u64;
-            self.pending = 0;
+            (self.pending, self.last) = (0, 0);
         }
     }
 
+    /// Number of pending bytes before the last event.
+    #[inline]
+    fn n_passed(&self) -> usize {
+        self.pending - self.last
+    }
+
     fn find_slow(&mut self) -> io::Result<NextItem> {
+        self.fast_end = 0;
         loop {
             // Notices come before the next event, in the order of the file.
             if let Some(notice) = self.notices.pop_front() {
@@ -705,7 +731,7 @@ impl Trace {
             }
             match self.rules.step(self.window.bytes()) {
                 Step::Whole(parts) => {
-                    self.pending = parts.size;
+                    (self.pending, self.last) = (parts.size, parts.size);
                     self.number += 1;
                     return Ok(NextItem::Event(parts));
                 }
@@ -1088,7 +1114,8 @@ impl Trace {
         }
         self.window.rewind(start)?;
         (self.notices, self.tally, self.survey) = (notices, tally, survey);
-        (self.next_area, self.in_area, self.pending, self.ending_reported) = (0, false, 0, false);
+        (self.next_area, self.in_area, self.ending_reported) = (0, false, false);
+        (self.pending, self.last) = (0, 0);
         (self.number, self.n_malformed, self.outside) = (0, 0, outside);
         if self.header.is_some_and(|header| header.is_base() || !header.is_cpu_file()) {
             self.cpu_files = cpu_files;

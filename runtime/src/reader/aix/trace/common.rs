@@ -200,6 +200,56 @@ pub(in crate::reader::aix) struct FoundCommon {
     pub cpu: Option<u64>,
 }
 
+/// One of the most frequent 64-bit events: those of [`CommonEvent::fast64`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FastEvent {
+    /// Number of bytes.
+    size: usize,
+    pub id: u16,
+    pub tid: u64,
+    pub ticks: u64,
+}
+
+/// Position in a run of events of [`Trace::step_fast`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FastPosition {
+    number: u64,
+    /// [`Trace::pending`] at it.
+    pending: usize,
+}
+
+impl FastPosition {
+    /// Number of events since an earlier position of the run, and number of bytes that templates see of them.
+    pub fn presented_since(self, start: Self) -> (u64, u64) {
+        let (n_events, n_recorded) = (self.number - start.number, (self.pending - start.pending) as u64);
+        (n_events, n_recorded - n_events * AFTER_PRESENTED as u64)
+    }
+}
+
+/// Number of bytes of a [`FastEvent`] that templates do not see: thread id and time stamp.
+const AFTER_PRESENTED: usize = 16;
+
+impl FastEvent {
+    /// Decodes an event, like [`CommonEvent::fast64`]. In a loop that needs most registers, these reads cost more.
+    #[inline(always)]
+    fn of(bytes: &[u8; MAX_FAST]) -> Option<Self> {
+        let n_words = u32::from_le_bytes(*bytes.first_chunk()?).wrapping_sub(0x80).rotate_right(27) as usize;
+        if n_words > 5 {
+            return None;
+        }
+        let number = |at: usize| Some(u64::from_be_bytes(*bytes[at..].first_chunk()?));
+        let id = u16::from_be_bytes(*bytes[4..].first_chunk()?);
+        let size = 8 + 8 * n_words + AFTER_PRESENTED;
+        Some(Self { size, id, tid: number(size - 16)?, ticks: number(size - 8)? })
+    }
+
+    /// Number of bytes that templates see.
+    #[inline(always)]
+    pub fn n_presented(&self) -> usize {
+        self.size - AFTER_PRESENTED
+    }
+}
+
 /// Progress of the loop over a run.
 struct Stepping<'t> {
     left: &'t [u8],
@@ -268,6 +318,63 @@ impl Trace {
         n_bytes
     }
 
+    /// Moves to the next event if it is one of the most frequent ones, and is in the part of the window that
+    /// [`Trace::allow_fast_steps`] has checked. `None` if it is not, or if `accepts` refuses its id.
+    #[inline(always)]
+    pub(in crate::reader::aix) fn step_fast(&mut self, accepts: impl FnOnce(u16) -> bool) -> Option<FastEvent> {
+        let place = self.window.start() + self.pending;
+        if place >= self.fast_end {
+            return None;
+        }
+        debug_assert!(self.in_area && self.notices.is_empty() && self.pending + MAX_FAST <= self.window.bytes().len());
+        let found = FastEvent::of(self.window.buffer_from(place)?.first_chunk()?)?;
+        if !accepts(found.id) {
+            return None;
+        }
+        self.last = found.size;
+        self.pending += self.last;
+        self.number += 1;
+        Some(found)
+    }
+
+    /// Determines how far [`Trace::step_fast`] may step: as long as everything else is as now.
+    pub(in crate::reader::aix) fn allow_fast_steps(&mut self) {
+        self.fast_end = 0;
+        if self.rules.kernel == Kernel::Bits64
+            && self.in_area
+            && self.notices.is_empty()
+            && !general_path::is_required()
+        {
+            let left_to_read = usize::try_from(self.read_limit.saturating_sub(self.tally.read)).unwrap_or(usize::MAX);
+            let n_bytes = self.window.bytes().len().min(left_to_read);
+            self.fast_end = (self.window.start() + n_bytes + 1).saturating_sub(MAX_FAST);
+        }
+    }
+
+    /// Position of the last event of a run.
+    pub(in crate::reader::aix) fn fast_position(&self) -> FastPosition {
+        FastPosition { number: self.number, pending: self.pending }
+    }
+
+    /// Decodes the event to which [`Trace::step_fast`] moved again.
+    pub(in crate::reader::aix) fn last_fast(&self) -> Option<FastEvent> {
+        let bytes = self.window.buffer_from(self.window.start() + self.n_passed())?;
+        FastEvent::of(bytes.first_chunk()?)
+    }
+
+    /// The event to which [`Trace::step_fast`] moved.
+    #[inline(always)]
+    pub(in crate::reader::aix) fn fast_event(&self, event: &FastEvent) -> RawEvent<'_> {
+        let FastEvent { id, tid, ticks, .. } = *event;
+        let from = self.window.buffer_from(self.window.start() + self.n_passed());
+        // The size that was checked before, so that nothing has to be checked again.
+        let from = from.and_then(|from| from.first_chunk::<MAX_FAST>()).unwrap_or(&[0; MAX_FAST]);
+        let recorded = from.get(..self.last).unwrap_or_default();
+        let bytes = from.get(..event.n_presented()).unwrap_or_default();
+        let (number, offset) = (self.number, self.offset());
+        RawEvent { number, offset, bytes, wide: true, id, tid, ticks: Some(ticks), cpu: None, recorded }
+    }
+
     /// Like [`Trace::find`], but only for a buffered event in a common encoding: the first of a run.
     #[inline(always)]
     pub(in crate::reader::aix) fn find_common(&mut self) -> Option<FoundCommon> {
@@ -285,7 +392,7 @@ impl Trace {
             self.visit_common::<false>(usize::MAX, visit)
         };
         let (found, size) = found?;
-        self.pending = size;
+        (self.pending, self.last) = (size, size);
         self.number += 1;
         Some(found)
     }
@@ -311,11 +418,13 @@ impl Trace {
 
     /// Gives the window the buffer of an empty batch to read into.
     pub(in crate::reader::aix) fn recycle(&mut self, own: &mut SharedBuf) {
+        self.fast_end = 0;
         self.window.recycle(own);
     }
 
     /// Moves the buffer with the retained events to a batch.
     pub(in crate::reader::aix) fn detach(&mut self, to: &mut SharedBuf) {
+        self.fast_end = 0;
         self.window.detach(to);
     }
 
@@ -363,9 +472,15 @@ mod tests {
             };
             let found = found.map(told);
             if rules.kernel == Kernel::Bits64
-                && let Some(usual) = bytes.first_chunk().and_then(CommonEvent::fast64)
+                && let Some(bytes) = bytes.first_chunk()
             {
-                assert_eq!(Some(told(usual)), found);
+                let usual = CommonEvent::fast64(bytes);
+                assert!(usual.is_none() || usual.map(told) == found);
+                let of_usual =
+                    usual.map(|event| (event.recorded.len(), event.n_presented, event.id, event.tid, event.ticks));
+                let of_fast = FastEvent::of(bytes)
+                    .map(|event| (event.size, event.n_presented(), event.id, event.tid, Some(event.ticks)));
+                assert_eq!(of_fast, of_usual);
             }
             let mut scratch = Vec::new();
             let expected = match rules.step(bytes) {
