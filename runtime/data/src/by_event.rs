@@ -180,53 +180,76 @@ impl<'s> EventTables<'s> {
         Ok(self.tables.len() as i32 - 1)
     }
 
-    /// Collects the rows of a block for their tables, group by group. Returns false and does nothing if the fields of
-    /// some rows are not at fixed places, or if too many tables would be open.
-    fn collect_groups(&mut self, block: &RowBlock<'_>, names: &Names<'_>) -> io::Result<bool> {
-        let (mut n_rows, mut n_groups) = (0, 0);
-        for flat in block.flat_rows() {
-            (n_rows, n_groups) = (n_rows + flat.rows().len(), n_groups + 1);
-        }
-        if n_rows != block.len() || self.tables.len() + n_groups > MAX_OPEN {
+    /// Collects the rows of a block for their tables: those with fields at fixed places event by event, then the others.
+    /// Returns false and does nothing if a table may have to be completed before, because too many are open.
+    fn collect_rows(&mut self, block: &RowBlock<'_>, names: &Names<'_>) -> io::Result<bool> {
+        let ids = block.short(Short::Id);
+        let of_groups = block.flat_rows().filter_map(|flat| flat.rows().next());
+        let is_unknown = |row: &usize| self.places.get(ids.value(*row)) == NONE;
+        let n_unknown = of_groups.chain(self.cells.others.iter().copied()).filter(is_unknown).count();
+        if self.tables.len() + n_unknown > MAX_OPEN {
             return Ok(false);
         }
-        let (ids, n_before) = (block.short(Short::Id), self.n_rows);
-        // True if a table has more than one group, so that its rows are looked up one by one.
-        let mut has_several = false;
         for flat in block.flat_rows() {
             let Some(first) = flat.rows().next() else { continue };
             let at = self.place_of(ids.value(first), block, names)?;
             let Some(table) = self.tables.get_mut(at as usize) else { continue };
-            let is_first = table.rows.is_empty();
-            table.flat = is_first.then(|| flat.place());
-            table.rows.extend(flat.rows());
-            if is_first {
+            table.flat = table.rows.is_empty().then(|| flat.place());
+            if table.rows.is_empty() {
                 self.changed.push(at as usize);
-            } else {
-                table.rows.sort_unstable();
-                has_several = true;
             }
-            self.n_rows += flat.rows().len() as u64;
-            let last = table.rows.last().map_or(0, |last| *last as u64 + 1);
-            table.last_row = n_before + last;
+            table.rows.extend(flat.rows());
         }
-        if has_several {
-            self.cells.begin(block);
+        for at in 0..self.cells.others.len() {
+            let row = self.cells.others[at];
+            let at = self.place_of(ids.value(row), block, names)?;
+            let Some(table) = self.tables.get_mut(at as usize) else { continue };
+            table.flat = None;
+            if table.rows.is_empty() {
+                self.changed.push(at as usize);
+            }
+            table.rows.push(row);
+        }
+        let n_before = self.n_rows;
+        for at in &self.changed {
+            let table = &mut self.tables[*at];
+            if table.flat.is_none() && !table.rows.is_sorted() {
+                table.rows.sort_unstable();
+            }
+            self.n_rows += table.rows.len() as u64;
+            table.last_row = n_before + table.rows.last().map_or(0, |last| *last as u64 + 1);
         }
         Ok(true)
     }
 
+    /// Collects the rows of a block one by one, and completes tables if too many are open.
+    #[cold]
+    fn collect_in_order(&mut self, block: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
+        let ids = block.short(Short::Id);
+        for row in 0..block.len() {
+            let at = self.place_of(ids.value(row), block, names)?;
+            let Some(table) = self.tables.get_mut(at as usize) else { continue };
+            if table.rows.is_empty() {
+                self.changed.push(at as usize);
+            }
+            table.rows.push(row);
+            self.n_rows += 1;
+            table.last_row = self.n_rows;
+        }
+        Ok(())
+    }
+
     /// Index of the table of an event by its number, see [`EventTables::place`].
-    #[inline]
+    #[inline(always)]
     fn place_of(&mut self, id: u32, block: &RowBlock<'_>, names: &Names<'_>) -> io::Result<i32> {
-        Ok(match self.places.get(id) {
+        match self.places.get(id) {
             NONE => {
                 let at = self.place(RowBlock::id(id), names, Some(block))?;
                 self.places.insert(id, at);
-                at
+                Ok(at)
             }
-            at => at,
-        })
+            at => Ok(at),
+        }
     }
 
     /// Appends the rows of a block to the columns of their tables.
@@ -279,11 +302,14 @@ struct CellsOfBlock {
     row: Row,
     /// Place of its [`FlatRows`] by row; empty if no row has any.
     places: Vec<u32>,
+    /// Rows without such a place, in ascending order.
+    others: Vec<usize>,
 }
 
 impl CellsOfBlock {
     fn begin(&mut self, block: &RowBlock<'_>) {
         self.places.clear();
+        self.others.clear();
         for flat in block.flat_rows() {
             self.places.resize(block.len(), u32::MAX);
             for row in flat.rows() {
@@ -291,6 +317,12 @@ impl CellsOfBlock {
                     *place = flat.place() as u32;
                 }
             }
+        }
+        if self.places.is_empty() {
+            self.others.extend(0..block.len());
+        } else {
+            let has_none = |(row, place): (usize, &u32)| (*place == u32::MAX).then_some(row);
+            self.others.extend(self.places.iter().enumerate().filter_map(has_none));
         }
     }
 
@@ -402,20 +434,9 @@ impl RowSink for EventTables<'_> {
     }
 
     fn rows(&mut self, rows: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
-        if self.collect_groups(rows, names)? {
-            return self.push_rows(rows, names);
-        }
         self.cells.begin(rows);
-        let ids = rows.short(Short::Id);
-        for row in 0..rows.len() {
-            let at = self.place_of(ids.value(row), rows, names)?;
-            let Some(table) = self.tables.get_mut(at as usize) else { continue };
-            if table.rows.is_empty() {
-                self.changed.push(at as usize);
-            }
-            table.rows.push(row);
-            self.n_rows += 1;
-            table.last_row = self.n_rows;
+        if !self.collect_rows(rows, names)? {
+            self.collect_in_order(rows, names)?;
         }
         self.push_rows(rows, names)
     }
