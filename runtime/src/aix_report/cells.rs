@@ -1401,7 +1401,7 @@ impl HeadedContext {
         self.widen(0);
     }
 
-    /// Moves the times behind a system call that is wider than its column.
+    /// Moves the times after a system call that is wider than its column.
     #[inline(always)]
     fn widen(&mut self, excess: u8) {
         (self.excess, self.plain) = (excess, self.narrow.moved(excess));

@@ -312,7 +312,7 @@ impl Split {
         self.facts.formats.check(formats, self.input()).map_err(SplitError::Refused)
     }
 
-    /// True if the trace is read with these options. Defaults stand for the options of the split file.
+    /// True if the trace is read with these options. Default options mean those of the split file.
     #[doc(hidden)]
     pub fn is_read_with(&self, options: &ReadOptions) -> bool {
         let own = ReadOptions::default();
