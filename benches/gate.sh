@@ -41,7 +41,7 @@ report: realistic as a table, instructions | report/table engine | | | 720 | 720
 report: CSV, instructions | report/csv engine | | | 720 | 720
 report: NDJSON, instructions | report/ndjson engine | | | 720 | 720
 report: counts, instructions | report/stats engine | | | 150 | 150
-report: 64 parts : counts | report/split engine | report/stats engine | | 1.00 | 1.00
+report: 64 parts : counts | report/split engine | report/stats engine | | 1.00 | 1.11
 report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.30
 report: events of the library without texts, instructions | report/stepped engine | | | 60 | 76
 report: realistic, 64 logs, instructions | report/merged engine | | | | 993
@@ -50,7 +50,7 @@ number: decimal | numbers/decimal engine | numbers/decimal native | | 1.60 | 1.6
 number: hex | numbers/hex engine | numbers/hex native | | 1.60 | 1.75
 number: hex, 64 bits | numbers/hex64 engine | numbers/hex64 native | | 1.60 | 1.87
 number: octal | numbers/octal engine | numbers/octal native | | 1.60 | 1.60
-number: binary | numbers/binary engine | numbers/binary native | | 1.60 | 2.18
+number: binary | numbers/binary engine | numbers/binary native | | 1.60 | 2.46
 8 flags | numbers/flags engine | numbers/flags native | | 1.60 | 2.28
 dump of 64 bytes | numbers/dump64 engine | numbers/dump64 native | | 1.50 | 1.50
 dump of 64 bytes, unbroken | numbers/dump64-run engine | numbers/dump64-run native | | 1.50 | 1.50
@@ -73,7 +73,7 @@ parse: a template, instructions | lex/parse engine | | | | 24612
 load: a template whole, instructions | load/whole engine | | | | 18180
 load: a template verified, instructions | load/verified engine | | | 2500 | 2903
 load: a template lazily, instructions | load/lazily engine | | | 250 | 327
-times: CPUs of a summary : counts | times/cpus engine | report/stats engine | | 1.50 | 1.50
+times: CPUs of a summary : counts | times/cpus engine | report/stats engine | | 1.50 | 1.64
 times: a summary, instructions | times/all engine | | | | 3141
 times: CPUs of a QNX log, instructions | times/kev-cpus engine | | | | 404
 times: a summary of a QNX log, instructions | times/kev-all engine | | | | 659

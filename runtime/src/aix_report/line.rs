@@ -596,6 +596,7 @@ impl<'r> LineFormat<'r> {
             cells: &self.line.cells,
             form: self.options.form,
             fields: self.line.fields,
+            counts_lines: self.line.finish.counts_lines(),
         };
         self.lines.add(event, self.catalog, settings, is_counted);
     }

@@ -32,7 +32,7 @@ pub(super) struct EventNotes<'w> {
     n_lookups: u64,
     /// Events whose timers change later.
     kept: Vec<KeptEvent>,
-    /// Timers that they start or end, and the index of each.
+    /// Timers that they start or end, and their indices.
     kept_timers: Vec<KeptTimer>,
     timer_index: HashMap<[u64; 3], u32>,
     /// Maximum number of timers that they start or end.
@@ -530,7 +530,7 @@ impl<'w> EventNotes<'w> {
         self.forget_timers();
     }
 
-    /// Lists the timers of kept events anew, after they have changed.
+    /// Lists the timers of kept events again, after they have changed.
     fn forget_timers(&mut self) {
         self.kept_timers.clear();
         self.timer_index.clear();

@@ -33,7 +33,7 @@ pub(super) struct PreparedLine<'r> {
     pub is_quick: Cell<bool>,
     /// True if the stanza is a guess of the built-in format file.
     pub is_guess: bool,
-    /// True if the text surely is one line that needs no escapes in the report's form.
+    /// True if the text surely is one line that needs no escapes in the report's form, and the report asks for that.
     pub is_plain: bool,
     /// Prepared fields, if the report shows them.
     pub fields: Option<Box<PreparedFields<'r>>>,
@@ -59,6 +59,8 @@ pub(super) struct LineSettings<'s> {
     pub cells: &'s Cells,
     pub form: Form,
     pub fields: FieldPlacement,
+    /// True if lines are counted for pages.
+    pub counts_lines: bool,
 }
 
 /// Source of a line's text.
@@ -143,7 +145,7 @@ impl<'r> PreparedLines<'r> {
         &mut self,
         event: &EventRef,
         catalog: &'r Catalog<'r>,
-        LineSettings { layouts, cells, form, fields: shown }: LineSettings<'_>,
+        LineSettings { layouts, cells, form, fields: shown, counts_lines }: LineSettings<'_>,
         is_counted: bool,
     ) {
         let entry = catalog.lookup(event.id);
@@ -171,7 +173,9 @@ impl<'r> PreparedLines<'r> {
             && cells.fit(&id)
             && matches!(text, Text::Run(_));
         let is_plain_text = |text: &[u8]| form.is_plain(text) && !text.contains(&b'\n');
-        let is_plain = matches!(&text, Text::Run(entry) if entry.prints_only(is_plain_text));
+        // In a text, only pages ask for it, and the search in thousands of templates costs half as much as their lines.
+        let is_plain = (form != Form::Text || counts_lines)
+            && matches!(&text, Text::Run(entry) if entry.prints_only(is_plain_text));
         if let Some(fields) = fields.as_mut().filter(|_| !is_plain) {
             fields.refuse_newlines();
         }
@@ -252,6 +256,7 @@ mod tests {
                     cells: &Cells::none(),
                     form: Form::Text,
                     fields: FieldPlacement::No,
+                    counts_lines: false,
                 },
                 false,
             );

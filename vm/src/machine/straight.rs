@@ -548,19 +548,6 @@ fn get<'r, const ORDER: u8>(
         let n = num::bin_short(unchecked!(room: at.lend()), 0, value, instr.c);
         return next::<ORDER>(at.add(n), instr, entry, bytes);
     }
-    put_oct::<ORDER>(at, instr, entry, UNUSED, bytes, value)
-}
-
-/// End of `get` for octal digits. It takes more registers, which no other handler must save.
-#[inline(never)]
-fn put_oct<'r, const ORDER: u8>(
-    at: OutPtr,
-    instr: &'r Instr,
-    entry: &PreparedEntry<'r>,
-    _: Unused,
-    bytes: &'r [u8],
-    value: u64,
-) -> OutPtr {
     let n = num::oct(unchecked!(room: at.lend()), 0, value);
     next::<ORDER>(at.add(n), instr, entry, bytes)
 }
