@@ -131,11 +131,11 @@ tfbc_grammar::declare_codes! {
     /// There is no warning if the subroutine, or a stanza that calls it, checks the event's size with `$GENERIC`,
     /// `$HOOKENV`, `$WORDSIZE`, `$HL`, `HB` or `HT`.
     PAST_SMALLEST = "C48", warning, "subroutine past the smallest event";
-    /// The cast of a BITFLAGS selector asks for octal numbers, but a number has other digits. It is read as hexadecimal,
-    /// the base of BITFLAGS without a cast.
+    /// The cast of a BITFLAGS selector sets the base of the numbers, but a number has a digit that this base does not
+    /// have. It is read as hexadecimal, the base of BITFLAGS without a cast.
     ///
     ///     010 1.0 "LABEL" {{ $m = X2 }} BITFLAGS $m%o4, 080 "M"
-    NOT_OCTAL = "C51", warning, "not an octal number";
+    FLAG_BASE = "C51", warning, "flag in another base";
     /// A macro is assigned and never used.
     ///
     ///     010 1.0 "LABEL" {{ $x = X2 }}

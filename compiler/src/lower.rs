@@ -996,28 +996,29 @@ impl<'s, 'ast> UnitLowerer<'s, 'ast> {
     fn numeral(&mut self, word: &ast::RawValue<'ast>, base: Base) -> Option<number::Number> {
         let number = number::parse(word.node, base);
         if number.is_none() {
-            let kind = match base {
-                Base::Hex => "hex",
-                Base::Decimal => "decimal",
-                Base::Octal => "octal",
-                Base::Binary => "binary",
-            };
-            let text = format!("`{}` is not a 64-bit {kind} number", show(word.node));
-            self.error(&BAD_NUMBER, word.span, text);
+            self.bad_number(word, base);
         }
         number
     }
 
-    /// Parses a number of BITFLAGS. If the cast asks for octal but the number is not, it is hexadecimal, as without a
-    /// cast.
+    fn bad_number(&mut self, word: &ast::RawValue<'ast>, base: Base) {
+        let text = format!("`{}` is not a 64-bit {} number", show(word.node), base.name());
+        self.error(&BAD_NUMBER, word.span, text);
+    }
+
+    /// Parses a number of BITFLAGS, and warns if it is hexadecimal only because of its digits.
     fn flag_numeral(&mut self, word: &ast::RawValue<'ast>, base: Base) -> Option<number::Number> {
-        let hex = number::parse(word.node, Base::Hex);
-        if base != Base::Octal || hex.is_none() || number::parse(word.node, base).is_some() {
-            return self.numeral(word, base);
+        let Some((number, in_base)) = number::parse_flag(word.node, base) else {
+            self.bad_number(word, base);
+            return None;
+        };
+        if !in_base {
+            let kind = base.name();
+            let article = if base == Base::Octal { "an" } else { "a" };
+            let text = format!("`{}` is not {article} {kind} number and is read as hex", show(word.node));
+            self.warn(&FLAG_BASE, word.span, text);
         }
-        let text = format!("`{}` is not an octal number and is read as hex", show(word.node));
-        self.warn(&NOT_OCTAL, word.span, text);
-        hex
+        Some(number)
     }
 
     /// Warns about hex match values that were probably meant as decimal: all have only decimal digits, one is `10`, one

@@ -43,6 +43,27 @@ pub(crate) fn parse(text: &[u8], base: Base) -> Option<Number> {
     }
 }
 
+/// Parses a number of BITFLAGS. A number with a digit that the base does not have is hexadecimal, as without a cast; the
+/// `bool` is true if the number is in the given base.
+pub(crate) fn parse_flag(text: &[u8], base: Base) -> Option<(Number, bool)> {
+    let prefixed = matches!(text, [b'0', b'x' | b'X', ..] | [b'o', ..]);
+    let in_base = base != Base::Binary || prefixed || text.iter().all(|c| matches!(c, b'0' | b'1'));
+    let own = parse(text, base).filter(|_| in_base).map(|number| (number, true));
+    own.or_else(|| parse(text, Base::Hex).map(|number| (number, false)))
+}
+
+impl Base {
+    /// Name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Binary => "binary",
+            Self::Octal => "octal",
+            Self::Decimal => "decimal",
+            Self::Hex => "hex",
+        }
+    }
+}
+
 impl Number {
     /// Bit pattern in a field of `width` bits; `None` if the number fits neither signed nor unsigned.
     pub fn pattern(self, width: u32) -> Option<u64> {
@@ -89,6 +110,20 @@ mod tests {
         check("-1", Base::Decimal, Some(-1));
         check("-1", Base::Hex, None);
         check("18446744073709551616", Base::Decimal, None);
+    }
+
+    #[test]
+    fn flags_with_digits_of_another_base_are_hex() {
+        let flag =
+            |text: &str, base| parse_flag(text.as_bytes(), base).map(|(number, in_base)| (number.magnitude, in_base));
+        assert_eq!(flag("080", Base::Octal), Some((0x80, false)));
+        assert_eq!(flag("2A", Base::Decimal), Some((0x2A, false)));
+        assert_eq!(flag("20", Base::Binary), Some((0x20, false)));
+        assert_eq!(flag("10", Base::Binary), Some((2, true)));
+        assert_eq!(flag("o20", Base::Binary), Some((16, true)));
+        assert_eq!(flag("20", Base::Hex), Some((0x20, true)));
+        assert_eq!(flag("xyz", Base::Octal), None);
+        assert_eq!(flag("99999999999999999999", Base::Decimal), None);
     }
 
     #[test]

@@ -732,7 +732,8 @@ impl<'u, 'l> Translation<'u, 'l> {
         let mut field = FieldXml { label: label.clone(), place, enums: Vec::new() };
         let mut fields: Vec<FieldXml> = Vec::new();
         let width = place.shown.bytes * 8;
-        let parse = |value: &RawValue<'_>| number::parse(value.node, base).and_then(|number| number.pattern(width));
+        let parse =
+            |value: &RawValue<'_>| number::parse_flag(value.node, base).and_then(|(number, _)| number.pattern(width));
         for entry in flags.entries {
             match entry {
                 FlagEntry::Flag { flag, yes, no } => {

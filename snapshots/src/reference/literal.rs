@@ -40,6 +40,14 @@ pub(super) fn number(word: &[u8], base: NumberBase) -> Option<i128> {
     }
 }
 
+/// Parses a number of BITFLAGS: one with a digit that the base does not have is hex.
+pub(super) fn flag(word: &[u8], base: NumberBase) -> Option<i128> {
+    let is_prefixed = word.starts_with(b"o") || word.starts_with(b"0x") || word.starts_with(b"0X");
+    let is_decimal =
+        base == NumberBase::Binary && !is_prefixed && word.iter().any(|digit| !matches!(digit, b'0' | b'1'));
+    number(word, base).filter(|_| !is_decimal).or_else(|| number(word, NumberBase::Hex))
+}
+
 fn digits_in(digits: &str, base: NumberBase) -> Option<i128> {
     if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(base.radix())) {
         return None;

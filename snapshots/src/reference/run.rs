@@ -775,12 +775,8 @@ impl<'ast> Run<'_, 'ast> {
         self.pointer = pointer;
         let value = self.selector_value(&node.selector, scope);
         let (null, mut flags) = (self.null, Vec::new());
-        // A number beyond 64 bits never matches. A word that is not octal where the cast expects octal is read as hex.
-        let number = |word: &RawValue| match literal::number(word.node, base) {
-            None if base == NumberBase::Octal => literal::number(word.node, NumberBase::Hex),
-            number => number,
-        };
-        let bits = |word: &RawValue| number(word).and_then(|number| literal::pattern(number, 64));
+        // A number beyond 64 bits never matches.
+        let bits = |word: &RawValue| literal::flag(word.node, base).and_then(|number| literal::pattern(number, 64));
         for entry in node.entries {
             match entry {
                 FlagEntry::Flag { flag, yes, no } => {
