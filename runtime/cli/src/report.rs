@@ -15,7 +15,7 @@ use super::zone::ZoneArgs;
 use clap::{Args, ValueEnum};
 use std::cell::RefCell;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tfbc::aix::{AixReportOptions, TimeZone, Timestamp};
 use tfbc::qnx::{FieldLayout, QnxReportOptions, TimeForm};
 use tfbc::{Column, Columns, Form, Formats, QnxHeader, ReportColour, System};
@@ -129,7 +129,7 @@ impl ReportArgs {
         let tables = [&self.names, &self.context].into_iter().flatten().chain(&divided);
         let files = self.traces.iter().chain(tables).map(PathBuf::as_path);
         let inputs = overwrite::files(&self.formats).chain(files);
-        overwrite::refuse([self.output.as_deref()], inputs)?;
+        overwrite::refuse(self.outputs(), inputs)?;
         let usage = |text| Failure::Error(Message::Usage, text);
         self.check_table().map_err(usage)?;
         // Ranges and numbers are checked before any file is read: format files may take seconds to compile.
@@ -188,9 +188,21 @@ impl ReportArgs {
         Ok(ended.max(formats::loaded(&set)))
     }
 
+    /// Files that the command writes; `None` is standard output.
+    fn outputs(&self) -> impl Iterator<Item = Option<&Path>> {
+        let notices: Option<&Path> = None;
+        #[cfg(feature = "arrow")]
+        let notices = notices.or(self.table_flags.notices.as_deref());
+        std::iter::once(self.output.as_deref()).chain(notices.map(Some))
+    }
+
     /// Checks that a table can be written, and that the other flags suit it.
     fn check_table(&self) -> Result<(), String> {
         let Some(To::Table(name)) = self.to.iter().rev().find(|to| matches!(to, To::Table(_) | To::Form(_))) else {
+            #[cfg(feature = "arrow")]
+            if let Some(flag) = self.table_flags.given() {
+                return Err(format!("{flag} is for --to arrow and --to parquet: add one of them, or leave {flag} out"));
+            }
             return Ok(());
         };
         let built: &[&str] = match () {

@@ -22,6 +22,9 @@ use tfbc_data::{
     Summary, TableMetadata, TableOptions, Tables, TextForm, TextTable, kind_name, parse_time,
 };
 
+/// Rows of a batch without `--batch-rows`.
+const BATCH_ROWS: u64 = 8192;
+
 /// Form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableForm {
@@ -40,7 +43,7 @@ pub struct TableFlags {
     #[arg(long, value_name = "FILE")]
     pub notices: Option<PathBuf>,
     /// Rows of a batch, at most 1048576 (arrow)
-    #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..=MAX_BATCH_ROWS as u64))]
+    #[arg(long, value_name = "N", default_value_t = BATCH_ROWS, value_parser = clap::value_parser!(u64).range(1..=MAX_BATCH_ROWS as u64))]
     pub batch_rows: u64,
     /// Start of the trace instead of the trace's own: a date such as 2026-01-31T12:00:00Z, or nanoseconds since 1970, UTC
     /// (arrow, parquet)
@@ -49,6 +52,20 @@ pub struct TableFlags {
     /// Compression: none, the default of arrow; snappy, the default of parquet; or lz4
     #[arg(long, value_name = "NAME")]
     pub compress: Option<Compression>,
+}
+
+impl TableFlags {
+    /// The first flag that was given, `None` if there is none.
+    pub fn given(&self) -> Option<&'static str> {
+        let flags = [
+            (self.by_event, "--by-event"),
+            (self.notices.is_some(), "--notices"),
+            (self.batch_rows != BATCH_ROWS, "--batch-rows"),
+            (self.time_zero.is_some(), "--time-zero"),
+            (self.compress.is_some(), "--compress"),
+        ];
+        flags.into_iter().find_map(|(given, flag)| given.then_some(flag))
+    }
 }
 
 /// Compression of a table.
@@ -297,7 +314,13 @@ impl TableRun<'_> {
     pub fn run(&self) -> CommandResult {
         let usage = |text: String| Failure::Error(Message::Usage, text);
         let inputs = inputs::find(self.console, self.traces, self.args)?;
-        inputs::refuse_output(self.output, &inputs.traces, self.args)?;
+        let notices = self.flags.notices.as_deref();
+        for output in [self.output, notices] {
+            inputs::refuse_output(output, &inputs.traces, self.args)?;
+        }
+        if notices.is_some() && notices == self.output {
+            return Err(usage(String::from("-o and --notices name one file: give each its own")));
+        }
         let is_stdout = self.output.is_none_or(|path| path == Path::new("-"));
         let to = self.form.extension();
         if is_stdout && self.form == TableForm::Parquet {

@@ -206,6 +206,32 @@ fn updates_overwrite_neither_input_file() {
     }
 }
 
+#[cfg(feature = "arrow")]
+#[test]
+fn notices_are_not_written_onto_an_input() {
+    let world = test_directory();
+    let link = |to: &str, name: &str| fs::hard_link(world.path().join(to), world.path().join(name)).unwrap();
+    for (input, name) in [("t.trc", "t.tsv"), ("base-1", "base.tsv"), ("names", "names.tsv"), ("a.trcfmt", "a.tsv")] {
+        link(input, name);
+        let before = files(world.path());
+        let args = format!("report --to arrow -o out --names names -t a.trcfmt --notices {name} t.trc base");
+        let (_, err, status) = run_in(&world, "tfbc", &args);
+        assert_eq!(status, 1, "{name}: {err}");
+        let expected = format!("cannot write {name}: this command also reads the file, as {input}");
+        assert!(err.contains(&expected), "{err}");
+        assert!(files(world.path()) == before, "{name}");
+    }
+    let (_, err, status) = run_in(&world, "tfbc", "report --to arrow -o one.tsv --notices one.tsv t.trc");
+    assert_eq!((err.as_str(), status), ("error: -o and --notices name one file: give each its own\n", 1));
+    assert!(!world.path().join("one.tsv").exists());
+    for flag in ["--notices n.tsv", "--by-event", "--batch-rows 5", "--time-zero 5", "--compress lz4"] {
+        let (out, err, status) = run_in(&world, "tfbc", &format!("report --to csv {flag} t.trc"));
+        let name = flag.split(' ').next().unwrap();
+        assert!(err.contains(&format!("{name} is for --to arrow and --to parquet")), "{err}");
+        assert_eq!((out.as_str(), status), ("", 1), "{flag}");
+    }
+}
+
 #[test]
 fn snapshot_linked_to_a_trace_is_refused() {
     let world = test_directory();
