@@ -182,8 +182,10 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Failure for a write error; a closed pipe is recognised.
+    /// Failure for a write error; a closed pipe is recognised. The output `-` is standard output.
     pub fn write(error: &io::Error, what: impl Display) -> Self {
+        let what = what.to_string();
+        let what = if what == "-" { "standard output" } else { &what };
         if error.kind() == io::ErrorKind::BrokenPipe {
             Failure::ClosedPipe
         } else {

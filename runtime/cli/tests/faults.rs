@@ -432,6 +432,7 @@ fn a_full_device_is_an_error() {
     for line in [
         "$tfbc report trace >/dev/full",
         "$tfbc report trace -o /dev/full",
+        "$tfbc report trace -o - >/dev/full",
         "$trcrpt trace >/dev/full",
         "$traceprinter -f a.kev >/dev/full",
         "$tfbc ops >/dev/full",
@@ -444,7 +445,8 @@ fn a_full_device_is_an_error() {
     ] {
         let (_, error, status) = shell(world.path(), line);
         assert_eq!(status, 1, "{line}: {error}");
-        assert!(error.contains("cannot write"), "{line}: {error}");
+        let name = if line.ends_with("-o /dev/full") { "/dev/full" } else { "standard output" };
+        assert!(error.contains(&format!("cannot write {name}")), "{line}: {error}");
     }
 }
 

@@ -166,7 +166,7 @@ fn endless_and_huge_inputs_are_refused_early() {
         ("tfbc", "check large.xml", "large.xml has more than 16777216 bytes (--max-xml raises the limit)"),
         ("tfbc", "report -t large.xml t.trc", "large.xml has more than 16777216 bytes (--max-xml raises the limit)"),
         ("tfbc", "fmt large.xml", "it has more than 16777216 bytes (--max-xml raises the limit)"),
-        ("trcupdate", "-t large.xml x", "it is a XML file, which has no stanzas"),
+        ("trcupdate", "-t large.xml x", "it is a file of XML event definitions, which has no stanzas"),
         ("tfbc", "report --names names t.trc", "cannot read names: it has more than 268435456 bytes"),
         ("tfbc", "test large.case.toml", "cannot read large.case.toml: it has more than 16777216 bytes"),
         ("tfbc", "test b.case.toml", "it has more than 67108864 bytes"),

@@ -93,6 +93,7 @@ const FORMAT_FILES: &[MistypedLine] = &[
     ("tfbc check shell.trc", 1, &["shell.trc is not a format file but a trace", "`tfbc report`", "`tfbc info`"]),
     ("tfbc check stream32", 1, &["stream32 is not a format file but a trace"]),
     ("tfbc check user.kev", 1, &["user.kev is not a format file but a trace"]),
+    ("tfbc fmt user.kev", 1, &["cannot read user.kev: it is a trace", "`tfbc report`"]),
     ("tfbc check pump.tfbc", 1, &["a blob", "`tfbc verify pump.tfbc`"]),
     ("tfbc check defualt", 1, &["defualt", "`default`?"]),
     ("tfbc check empty.trcfmt", 0, &["file defines nothing", "no stanza"]),

@@ -350,7 +350,7 @@ fn files_of_other_kinds_are_refused() {
         (b"\x1f\x8b\x08 rest", "gzip file"),
         (b"\x28\xb5\x2f\xfd rest", "zstd file"),
         (b"\xef\xdf\x11\x14", "trace"),
-        (b"<?xml version=\"1.0\"?><a/>", "XML file"),
+        (b"<?xml version=\"1.0\"?><a/>", "file of XML event definitions, which has no stanzas"),
     ] {
         let directory = directory("+ 010 2.0 \"NEW\"\n", &[("fmt", bytes)]);
         let (_, error, status) = run(directory.path(), &["-t", "fmt", "up"]);

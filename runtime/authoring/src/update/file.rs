@@ -169,7 +169,12 @@ fn read(from: impl Read, max: usize) -> Result<Vec<u8>, OpenError> {
 
 /// Describes a trace or a compressed file, which is no format file.
 pub fn trace_or_packed(bytes: &[u8]) -> Option<&'static str> {
-    if is_trace(bytes) { Some("trace, which `tfbc report` formats") } else { compressed(bytes) }
+    if is_log(bytes) { Some("trace, which `tfbc report` formats") } else { compressed(bytes) }
+}
+
+/// True if bytes start like a trace of either system.
+fn is_log(bytes: &[u8]) -> bool {
+    is_trace(bytes) || bytes.starts_with(b"TRACE_HEADER_BEGIN")
 }
 
 /// Kind of a file that does not contain templates.
@@ -178,8 +183,8 @@ fn other_kind(bytes: &[u8]) -> Option<&'static str> {
         (bytes.starts_with(&tfbc_vm::LABEL), "compiled blob: update its source"),
         (bytes.starts_with(&[0x1F, 0x8B]), "gzip file: unpack it first"),
         (bytes.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]), "zstd file: unpack it first"),
-        (is_trace(bytes), "trace"),
-        (datakey::looks_like_xml(bytes), "XML file, which has no stanzas"),
+        (is_log(bytes), "trace"),
+        (datakey::looks_like_xml(bytes), "file of XML event definitions, which has no stanzas"),
     ];
     kinds.into_iter().find_map(|(is, what)| is.then_some(what))
 }
