@@ -5,15 +5,16 @@
 //! `\x1b` or `\u{202e}`. Files and pipes get all bytes unchanged.
 
 use crate::columns::{Column, Columns};
-use crate::pattern::Pattern;
+use crate::pattern::{MatchFinder, Pattern};
 use crate::reader::System;
-use memchr::{memchr_iter, memmem};
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::OnceLock;
+use tfbc_vm::contains_any;
 
 /// Length of a mark in bytes.
 const MARK_LEN: usize = 18;
@@ -59,10 +60,11 @@ impl ReportColour {
     }
 }
 
+const ESCAPE: u8 = b'\x1b';
 const DIM: &[u8; 4] = b"\x1b[2m";
 const PLAIN: &[u8; 4] = b"\x1b[0m";
 /// Start of a match of a pattern.
-const HIT: &[u8] = b"\x1b[1;31m";
+const HIT: &[u8; 7] = b"\x1b[1;31m";
 
 /// Marks of this process.
 fn marks() -> &'static StyleMarks {
@@ -90,8 +92,8 @@ pub struct TerminalWriter<W> {
 /// Styles that depend on the text of a line.
 #[derive(Debug, Default)]
 struct LineStyles {
-    /// Pattern whose matches are coloured.
-    pattern: Option<Pattern>,
+    /// Finder of the matches that are coloured.
+    hits: Option<MatchFinder>,
     links: Option<Links>,
     /// Line that has no end yet.
     line: Vec<u8>,
@@ -148,8 +150,8 @@ impl<W: Write> TerminalWriter<W> {
     /// Colours the matches of a pattern in the text of a report, but not in its columns, which are dimmed. Lines that
     /// have no end yet wait for it or for [`Write::flush`].
     #[must_use]
-    pub fn with_hits(mut self, pattern: Pattern) -> Self {
-        self.lines.get_or_insert_default().pattern = Some(pattern);
+    pub fn with_hits(mut self, pattern: &Pattern) -> Self {
+        self.lines.get_or_insert_default().hits = Some(MatchFinder::new(pattern));
         self
     }
 
@@ -170,12 +172,21 @@ impl<W: Write> TerminalWriter<W> {
 impl<W: Write> Write for TerminalWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(lines) = &mut self.lines {
-            lines.line.extend_from_slice(bytes);
-            let end = lines.line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            let rest = lines.line.split_off(end);
+            let Some(end) = memrchr(b'\n', bytes).map(|at| at + 1) else {
+                lines.line.extend_from_slice(bytes);
+                return Ok(bytes.len());
+            };
             self.text.clear();
-            lines.push_lines(self.shows, &mut self.text);
-            lines.line = rest;
+            let mut whole = &bytes[..end];
+            if !lines.line.is_empty() {
+                let first = memchr(b'\n', bytes).map_or(end, |at| at + 1);
+                let mut line = std::mem::take(&mut lines.line);
+                line.extend_from_slice(&bytes[..first]);
+                lines.push_lines(&line, self.shows, &mut self.text);
+                whole = &bytes[first..end];
+            }
+            lines.push_lines(whole, self.shows, &mut self.text);
+            lines.line.extend_from_slice(&bytes[end..]);
             self.out.write_all(&self.text)?;
             return Ok(bytes.len());
         }
@@ -184,10 +195,12 @@ impl<W: Write> Write for TerminalWriter<W> {
         }
         self.text.clear();
         let mut shown = 0;
-        for (at, style) in styles(bytes) {
-            show(&bytes[shown..at], &mut self.text);
-            self.text.extend_from_slice(style);
-            shown = at + MARK_LEN;
+        for at in memchr_iter(ESCAPE, bytes) {
+            if let Some((style, len)) = marked_style(&bytes[at..]) {
+                show(&bytes[shown..at], &mut self.text);
+                self.text.extend_from_slice(style);
+                shown = at + len;
+            }
         }
         show(&bytes[shown..], &mut self.text);
         self.out.write_all(&self.text)?;
@@ -197,8 +210,8 @@ impl<W: Write> Write for TerminalWriter<W> {
     fn flush(&mut self) -> io::Result<()> {
         if let Some(lines) = &mut self.lines {
             self.text.clear();
-            lines.push_lines(self.shows, &mut self.text);
-            lines.line.clear();
+            let line = std::mem::take(&mut lines.line);
+            lines.push_lines(&line, self.shows, &mut self.text);
             self.out.write_all(&self.text)?;
         }
         self.out.flush()
@@ -206,45 +219,65 @@ impl<W: Write> Write for TerminalWriter<W> {
 }
 
 impl LineStyles {
-    /// Appends the collected lines, with coloured matches and links.
-    fn push_lines(&mut self, shows: bool, out: &mut Vec<u8>) {
-        let lines = std::mem::take(&mut self.line);
-        let push =
-            |bytes: &[u8], out: &mut Vec<u8>| if shows { show(bytes, out) } else { out.extend_from_slice(bytes) };
-        for line in lines.split_inclusive(|byte| *byte == b'\n') {
-            let mut from = 0;
-            let marks: Vec<(usize, usize, &[u8; 4])> = match shows {
-                true => styles(line).map(|(at, style)| (at, MARK_LEN, style)).collect(),
-                false => plain_styles(line).map(|(at, style)| (at, style.len(), style)).collect(),
+    /// Appends lines with coloured matches and links. Only the last may have no end.
+    fn push_lines(&mut self, lines: &[u8], shows: bool, out: &mut Vec<u8>) {
+        let new_link = |links| LineLink { links, column: 0, class: String::new() };
+        let Self { hits, links, is_dim, .. } = self;
+        let (hits, links) = (hits.as_ref(), links.as_ref().filter(|_| shows));
+        let style_at = if shows { marked_style } else { plain_style };
+        let (mut from, mut at, mut link) = (0, 0, new_link(links));
+        loop {
+            // Most lines begin with a style.
+            at += match lines.get(at) {
+                Some(&ESCAPE) => 0,
+                _ => match memchr2(ESCAPE, b'\n', &lines[at..]) {
+                    Some(n) => n,
+                    None => break,
+                },
             };
-            let mut link = LineLink { links: self.links.as_ref().filter(|_| shows), column: 0, class: String::new() };
-            for (at, length, style) in marks {
-                self.push_part(&line[from..at], &mut link, push, out);
+            if lines[at] == b'\n' {
+                at += 1;
+                push_part(&lines[from..at], *is_dim, hits, &mut link, shows, out);
+                (from, link) = (at, new_link(links));
+            } else if let Some((style, len)) = style_at(&lines[at..]) {
+                push_part(&lines[from..at], *is_dim, hits, &mut link, shows, out);
                 out.extend_from_slice(style);
-                (from, self.is_dim) = (at + length, style == DIM);
+                at += len;
+                (from, *is_dim) = (at, style == DIM);
+            } else {
+                at += 1;
             }
-            self.push_part(&line[from..], &mut link, push, out);
         }
-        self.line = lines;
+        push_part(&lines[from..], *is_dim, hits, &mut link, shows, out);
     }
+}
 
-    /// Appends a part of a line that has one style.
-    fn push_part(&self, part: &[u8], link: &mut LineLink<'_>, push: impl Fn(&[u8], &mut Vec<u8>), out: &mut Vec<u8>) {
-        if self.is_dim {
-            return link.push_column(part, push, out);
-        }
-        let text = part.strip_suffix(b"\n").unwrap_or(part);
-        let mut from = 0;
-        for hit in self.pattern.iter().flat_map(|pattern| pattern.matches(text)) {
+/// Appends a part of a line that has one style.
+fn push_part(
+    part: &[u8],
+    is_dim: bool,
+    hits: Option<&MatchFinder>,
+    link: &mut LineLink<'_>,
+    shows: bool,
+    out: &mut Vec<u8>,
+) {
+    let push = |bytes: &[u8], out: &mut Vec<u8>| if shows { show(bytes, out) } else { out.extend_from_slice(bytes) };
+    if is_dim {
+        return link.push_column(part, push, out);
+    }
+    let text = part.strip_suffix(b"\n").unwrap_or(part);
+    let mut from = 0;
+    if let Some(hits) = hits {
+        hits.each(text, |hit| {
             push(&text[from..hit.start], out);
             out.extend_from_slice(HIT);
             push(&text[hit.clone()], out);
             out.extend_from_slice(PLAIN);
             from = hit.end;
-        }
-        push(&text[from..], out);
-        out.extend_from_slice(&part[text.len()..]);
+        });
     }
+    push(&text[from..], out);
+    out.extend_from_slice(&part[text.len()..]);
 }
 
 /// Finds the id of an event in the dimmed columns of one line.
@@ -295,23 +328,23 @@ impl<'l> LineLink<'l> {
     }
 }
 
-/// Finds the escape sequences of [`ReportColour::Ansi`]: their offsets and styles.
-fn plain_styles(bytes: &[u8]) -> impl Iterator<Item = (usize, &'static [u8; 4])> {
-    memmem::find_iter(bytes, b"\x1b[").filter_map(move |at| match bytes[at..].first_chunk() {
-        Some(DIM) => Some((at, DIM)),
-        Some(PLAIN) => Some((at, PLAIN)),
+/// Style set by an escape sequence of [`ReportColour::Ansi`] at the start of some bytes, and the length of the sequence.
+fn plain_style(bytes: &[u8]) -> Option<(&'static [u8; 4], usize)> {
+    match bytes.first_chunk()? {
+        DIM => Some((DIM, DIM.len())),
+        PLAIN => Some((PLAIN, PLAIN.len())),
         _ => None,
-    })
+    }
 }
 
-/// Finds the marks in some bytes: their offsets and styles.
-fn styles(bytes: &[u8]) -> impl Iterator<Item = (usize, &'static [u8; 4])> {
+/// Style of the mark at the start of some bytes, and the length of the mark.
+fn marked_style(bytes: &[u8]) -> Option<(&'static [u8; 4], usize)> {
     let StyleMarks { dim, plain } = marks();
-    memchr_iter(dim[0], bytes).filter_map(move |at| match bytes[at..].first_chunk() {
-        Some(mark) if mark == dim => Some((at, DIM)),
-        Some(mark) if mark == plain => Some((at, PLAIN)),
+    match bytes.first_chunk()? {
+        mark if mark == dim => Some((DIM, MARK_LEN)),
+        mark if mark == plain => Some((PLAIN, MARK_LEN)),
         _ => None,
-    })
+    }
 }
 
 /// Makes control characters visible, except newline and tab, and also overrides of the writing direction.
@@ -350,6 +383,28 @@ fn name(char: char) -> String {
 
 /// Appends bytes with control characters made visible. Bytes that are not UTF-8 stay, except 8-bit terminal controls.
 pub fn show(bytes: &[u8], out: &mut Vec<u8>) {
+    // Most lines are printable ASCII. A longer run of them is copied at once.
+    let (mut from, mut at) = (0, 0);
+    while at < bytes.len() {
+        let text = match memchr(b'\n', &bytes[at..]) {
+            Some(n) => &bytes[at..at + n],
+            None => &bytes[at..],
+        };
+        let end = (at + text.len() + 1).min(bytes.len());
+        if contains_any::<DELETE, 0x20>(text) {
+            out.extend_from_slice(&bytes[from..at]);
+            show_any(&bytes[at..end], out);
+            from = end;
+        }
+        at = end;
+    }
+    out.extend_from_slice(&bytes[from..]);
+}
+
+const DELETE: u32 = u32::from_be_bytes([0x7f; 4]);
+
+#[inline(never)]
+fn show_any(bytes: &[u8], out: &mut Vec<u8>) {
     for chunk in bytes.utf8_chunks() {
         out.extend_from_slice(visible_lines(chunk.valid()).as_bytes());
         for byte in chunk.invalid() {
@@ -412,15 +467,15 @@ mod tests {
     fn matches_are_coloured_in_texts_alone() {
         let pattern = |text| Pattern::new(text).unwrap();
         let StyleMarks { dim, plain } = marks();
-        let mut screen = TerminalWriter::new(Vec::new(), true).with_hits(pattern("^b|k.h"));
+        let mut screen = TerminalWriter::new(Vec::new(), true).with_hits(&pattern("^b|k.h"));
         screen.write_all(&[&dim[..], b"ksh 1 ", plain, b"bksh\x1b[0m"].concat()).unwrap();
         assert_eq!(screen.out, b"");
         screen.write_all(b"b\nno ksh").unwrap();
-        let first = b"\x1b[2mksh 1 \x1b[0m\x1b[1;31mb\x1b[0m\x1b[1;31mksh\x1b[0m\\x1b[0mb\n";
+        let first = b"\x1b[2mksh 1 \x1b[0m\x1b[1;31mbksh\x1b[0m\\x1b[0mb\n";
         assert_eq!(String::from_utf8_lossy(&screen.out), String::from_utf8_lossy(first));
         screen.flush().unwrap();
         assert!(screen.into_inner().ends_with(b"no \x1b[1;31mksh\x1b[0m"));
-        let mut pipe = TerminalWriter::new(Vec::new(), false).with_hits(pattern("k"));
+        let mut pipe = TerminalWriter::new(Vec::new(), false).with_hits(&pattern("k"));
         pipe.write_all(b"\x1b[2mk\x1b[0mk\xff\n").unwrap();
         assert_eq!(pipe.into_inner(), b"\x1b[2mk\x1b[0m\x1b[1;31mk\x1b[0m\xff\n");
     }

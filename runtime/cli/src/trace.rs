@@ -220,7 +220,7 @@ pub fn run(
                     let (opened, started) = ReportOutput::open(console, output, wanted.pager).map_err(failed)?;
                     pager = started;
                     let is_styled = trace.is_text() && console.colours_output(output);
-                    let hits = wanted.hits.clone().filter(|_| is_styled);
+                    let hits = wanted.hits.as_ref().filter(|_| is_styled);
                     let has_links = is_styled && pager.as_ref().is_none_or(Pager::has_links);
                     let links = wanted.links.filter(|_| has_links);
                     let links = links.and_then(|links| links.links(formats, trace.link_place()?));
