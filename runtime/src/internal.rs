@@ -80,10 +80,12 @@ pub mod iso_time {
 /// Rows of tables.
 pub mod rows {
     pub use crate::fields::{flags_of_word, label_of_word};
-    pub use crate::row_block::{FlatRows, JoinedTexts, Long, LongColumn, NULL, RowBlock, Short, ShortColumn};
+    pub use crate::row_block::{
+        FlatRows, JoinedTexts, Long, LongColumn, NULL, RowBlock, RowCopies, Short, ShortColumn,
+    };
     pub use crate::row_facts::{RowNote, TraceFacts};
     pub use crate::row_run::{names, qnx_release, rows};
-    pub use crate::rows::{Names, ProgramFields, RowFields, RowOptions, RowSink, split_cells};
+    pub use crate::rows::{Names, ProgramFields, RowFields, RowOptions, RowSink, RowStore, split_cells};
 }
 
 /// Events and rules of the context table, for `tfbc-analysis`, which tracks threads and CPUs itself.

@@ -55,13 +55,15 @@ pub enum Short {
     TextEnd,
     /// End of the fields.
     FieldsEnd,
+    /// Table of the row; without values unless the block comes from a [`RowStore`](crate::rows::RowStore).
+    Table,
 }
 
 /// Null in a [`Short`] column.
 pub const NULL: u32 = u32::MAX;
 
 const N_LONG: usize = Long::Offset as usize + 1;
-const N_SHORT: usize = Short::FieldsEnd as usize + 1;
+const N_SHORT: usize = Short::Table as usize + 1;
 /// Number of sizes at the end of a block: of text, fields, flat fields, names, their ends, numbers, nulls and facts.
 const N_SIZES: usize = 6 + 2 * N_LONG + N_SHORT;
 /// Bit of an encoded id of a QNX event.
@@ -115,15 +117,7 @@ impl BlockWriter {
     /// Appends a number `n` times.
     #[inline]
     pub fn fill_long(&mut self, column: Long, value: Option<i64>, n: usize) {
-        let (values, valid) = (&mut self.longs[column as usize], &mut self.valid[column as usize]);
-        let len = values.len() + n;
-        if value.is_none() && valid.is_empty() {
-            valid.resize(values.len(), 1);
-        }
-        if value.is_none() || !valid.is_empty() {
-            valid.resize(len, value.is_some().into());
-        }
-        values.resize(len, value.unwrap_or_default());
+        fill(&mut self.longs[column as usize], &mut self.valid[column as usize], value, n);
     }
 
     /// Appends a number or [`NULL`] `n` times.
@@ -189,6 +183,88 @@ impl BlockWriter {
         debug_assert_eq!(sizes.len(), N_SIZES);
         push_numbers(&sizes, u32::to_le_bytes, out);
         self.clear();
+    }
+}
+
+/// Appends a number `n` times to the values of a column, and to the bytes that say which are not null.
+#[inline]
+fn fill(values: &mut Vec<i64>, valid: &mut Vec<u8>, value: Option<i64>, n: usize) {
+    let len = values.len() + n;
+    if value.is_none() && valid.is_empty() {
+        valid.resize(values.len(), 1);
+    }
+    if value.is_none() || !valid.is_empty() {
+        valid.resize(len, value.is_some().into());
+    }
+    values.resize(len, value.unwrap_or_default());
+}
+
+/// Rows that are copied from blocks without their texts, to be read later as a block.
+#[derive(Debug, Default)]
+pub struct RowCopies {
+    columns: BlockWriter,
+    fields: Vec<u8>,
+    flat: Vec<u64>,
+}
+
+impl RowCopies {
+    /// Copies a row; `flat` are the flat rows with its fields, if there are any. `table` becomes its number in
+    /// [`Short::Table`].
+    pub fn push(&mut self, block: &RowBlock<'_>, row: usize, flat: Option<FlatRows<'_>>, table: u32) {
+        match flat.and_then(|flat| Some((flat, flat.position(row)?))) {
+            Some((flat, position)) => {
+                self.flat.extend([1, flat.n_columns() as u64, self.columns.len() as u64]);
+                let words = flat.columns(position..position + 1).flatten();
+                self.flat.extend(words.map(|word| u64::from_le_bytes(*word)));
+            }
+            None => self.fields.extend_from_slice(block.fields(row)),
+        }
+        self.push_columns(block, row);
+        self.columns.push_short(Short::FieldsEnd, self.fields.len() as u32);
+        self.columns.push_short(Short::Table, table);
+    }
+
+    fn push_columns(&mut self, block: &RowBlock<'_>, row: usize) {
+        let own = &mut self.columns;
+        let n_rows = own.len();
+        for (column, (values, valid)) in block.longs.iter().zip(own.longs.iter_mut().zip(&mut own.valid)) {
+            let value = column.get(row);
+            if value.is_some() && values.len() < n_rows {
+                fill(values, valid, None, n_rows - values.len());
+            }
+            if value.is_some() || !values.is_empty() {
+                fill(values, valid, value, 1);
+            }
+        }
+        for column in [Short::Id, Short::Cpu, Short::Depth, Short::Log, Short::Bytes, Short::Note] {
+            own.push_short(column, block.short(column).value(row));
+        }
+        for column in [Short::Process, Short::Thread, Short::Svc] {
+            let name = own.name(block.name(block.short(column).value(row)));
+            own.push_short(column, name);
+        }
+    }
+
+    /// True if there are no rows.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.columns.len() == 0
+    }
+
+    /// Approximate number of bytes of the rows.
+    pub(crate) fn n_bytes(&self) -> usize {
+        self.columns.len() * (9 * N_LONG + 4 * N_SHORT)
+            + self.fields.len()
+            + 8 * self.flat.len()
+            + self.columns.names.len()
+    }
+
+    /// Encodes the rows as a block, and removes them.
+    pub(crate) fn encode(&mut self, out: &mut TextBuf) {
+        out.clear();
+        out.push(&self.fields);
+        self.columns.finish(0, &self.flat, &TraceFacts::default(), out);
+        self.fields.clear();
+        self.flat.clear();
     }
 }
 

@@ -12,10 +12,13 @@ use crate::events::{BuiltInEvents, EventColumns};
 use crate::fields::{RecordSchema, record_schemas};
 use crate::ids::EventId;
 use crate::reader::kev::classes;
-use crate::row_block::RowBlock;
+use crate::row_block::{RowBlock, RowCopies};
 use crate::row_facts::TraceFacts;
-use std::io::{self, Write};
-use tfbc_vm::{Program, Schema, SchemaField, Space};
+use crate::temporary::temporary;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use tempfile::SpooledTempFile;
+use tfbc_vm::{Program, Schema, SchemaField, Space, TextBuf};
 
 /// Options for the contents of rows. Values that are not selected are not computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,6 +77,96 @@ pub trait RowSink: Send {
     /// The sink fails; the report ends.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Rows that are read again later, table by table. Each group of tables has blocks of its own.
+///
+/// The rows are in memory at first, and in an unnamed file once there are many.
+pub struct RowStore {
+    groups: Vec<StoredGroup>,
+    blocks: SpooledTempFile,
+    n_bytes: u64,
+    encoded: TextBuf,
+}
+
+/// Rows of some tables.
+#[derive(Default)]
+struct StoredGroup {
+    /// Rows that are not in a block yet.
+    last: RowCopies,
+    blocks: Vec<StoredBlock>,
+    input: usize,
+}
+
+/// Place of a block.
+struct StoredBlock {
+    bytes: Range<u64>,
+    input: usize,
+}
+
+impl RowStore {
+    /// Size of all blocks up to which they are in memory.
+    const IN_MEMORY: usize = 32 << 20;
+    /// Size at which a block ends.
+    const BLOCK_BYTES: usize = 64 << 10;
+
+    /// Creates a store without rows.
+    pub fn new() -> Self {
+        Self { groups: Vec::new(), blocks: temporary(Self::IN_MEMORY), n_bytes: 0, encoded: TextBuf::new() }
+    }
+
+    /// Returns the rows of a group, to which rows of an input can be added.
+    ///
+    /// # Errors
+    /// A block cannot be written.
+    pub fn group(&mut self, group: usize, input: usize) -> io::Result<&mut RowCopies> {
+        if self.groups.len() <= group {
+            self.groups.resize_with(group + 1, StoredGroup::default);
+        }
+        let StoredGroup { last, blocks, input: of_last } = &mut self.groups[group];
+        if last.n_bytes() >= Self::BLOCK_BYTES || (*of_last != input && !last.is_empty()) {
+            last.encode(&mut self.encoded);
+            self.blocks.write_all(self.encoded.as_bytes())?;
+            let end = self.n_bytes + self.encoded.len() as u64;
+            blocks.push(StoredBlock { bytes: self.n_bytes..end, input: *of_last });
+            self.n_bytes = end;
+        }
+        *of_last = input;
+        Ok(last)
+    }
+
+    /// Passes the rows of a group and their input to `use_rows`, in order.
+    ///
+    /// # Errors
+    /// A block cannot be read, or `use_rows` fails.
+    pub fn read(
+        &mut self,
+        group: usize,
+        mut use_rows: impl FnMut(&RowBlock<'_>, usize) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let Some(StoredGroup { mut last, blocks, input }) = self.groups.get_mut(group).map(std::mem::take) else {
+            return Ok(());
+        };
+        let mut use_bytes = |bytes: &[u8], input| {
+            let (block, _) = RowBlock::read(bytes).ok_or_else(|| io::Error::other("a block of rows is cut"))?;
+            use_rows(&block, input)
+        };
+        let mut bytes = Vec::new();
+        for block in blocks {
+            bytes.resize((block.bytes.end - block.bytes.start) as usize, 0);
+            self.blocks.seek(SeekFrom::Start(block.bytes.start))?;
+            self.blocks.read_exact(&mut bytes)?;
+            use_bytes(&bytes, block.input)?;
+        }
+        last.encode(&mut self.encoded);
+        use_bytes(self.encoded.as_bytes(), input)
+    }
+}
+
+impl Default for RowStore {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

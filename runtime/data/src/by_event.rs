@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use tfbc::EventId;
 use tfbc::internal::rows::{
-    FlatRows, Names, ProgramFields, RowBlock, RowFields, RowOptions, RowSink, Short, TraceFacts, split_cells,
+    FlatRows, Names, RowBlock, RowFields, RowOptions, RowSink, RowStore, Short, TraceFacts, split_cells,
 };
 use tfbc_vm::Row;
 
@@ -48,13 +48,24 @@ pub trait OpenTables: Send {
 }
 
 /// Sink of rows that fills one table per event id.
+///
+/// The first tables are filled at once. Rows of further events are stored until the end, and then fill their tables
+/// group by group, so that memory and open files stay bounded.
 pub struct EventTables<'s> {
     options: TableOptions,
     facts: TraceFacts,
     /// The open tables.
     tables: Vec<EventFields>,
+    /// Tables that are not open yet. They have the indices from [`MAX_OPEN`].
+    later: Vec<NewTable>,
+    /// Rows of these tables, in groups of [`MAX_OPEN`] tables.
+    stored: RowStore,
+    /// Index of a table by its name.
+    known: HashMap<String, i32>,
     /// Index of the table by event of this input, or [`LEFT_OUT`].
     places: KeysByNumber,
+    /// File names by input.
+    inputs: Vec<Vec<String>>,
     /// Events that have a table; `None` for all.
     only: Option<Vec<EventId>>,
     /// Tables with rows of the current block.
@@ -62,21 +73,24 @@ pub struct EventTables<'s> {
     open: &'s mut dyn OpenTables,
     cells: CellsOfBlock,
     n_rows: u64,
-    /// Number of completed tables per name. If the event occurs again, it gets another table.
-    n_ended: HashMap<String, u32>,
 }
 
-/// Limit on open tables, for memory. To open another one, the least recently used is completed.
+/// Limit on open tables, for memory.
 const MAX_OPEN: usize = 256;
 
 /// Index of the table of an event that has none.
 const LEFT_OUT: i32 = i32::MAX;
 
+/// Table before it is opened.
+struct NewTable {
+    name: String,
+    /// Columns of the fields by program.
+    fields: Vec<FieldColumns>,
+}
+
 /// Table of one event, or of all records of a kernel call in a direction.
 struct EventFields {
     name: String,
-    /// Its name and a number, if the table continues another one.
-    file: String,
     schema: SchemaRef,
     columns: Columns,
     /// Columns of the fields by program.
@@ -84,8 +98,6 @@ struct EventFields {
     out: Box<dyn BatchSink>,
     n_rows: u64,
     n_bytes: usize,
-    /// Number of the table's last row, counting the rows of all tables.
-    last_row: u64,
     /// Rows of the current block that are not in the columns yet.
     rows: Vec<usize>,
     /// [Place](FlatRows::place) of their fields, if they are exactly some flat rows.
@@ -101,16 +113,19 @@ impl<'s> EventTables<'s> {
     /// Creates a sink without tables. Columns of `options` that are not in [`BY_EVENT`] are left out.
     pub fn new(options: TableOptions, open: &'s mut dyn OpenTables) -> Self {
         Self {
+            inputs: vec![options.files.clone()],
             options,
             facts: TraceFacts::default(),
             tables: Vec::new(),
+            later: Vec::new(),
+            stored: RowStore::new(),
+            known: HashMap::new(),
             places: KeysByNumber::new(),
             only: None,
             changed: Vec::new(),
             open,
             cells: CellsOfBlock::default(),
             n_rows: 0,
-            n_ended: HashMap::new(),
         }
     }
 
@@ -122,10 +137,13 @@ impl<'s> EventTables<'s> {
     /// Starts the rows of another input.
     pub fn set_files(&mut self, files: Vec<String>) {
         self.places.clear();
-        for table in &mut self.tables {
-            table.columns.source.files.clone_from(&files);
-        }
+        self.use_files(&files);
+        self.inputs.push(files.clone());
         self.options.files = files;
+    }
+
+    fn use_files(&mut self, files: &[String]) {
+        self.tables.iter_mut().for_each(|table| files.clone_into(&mut table.columns.source.files));
     }
 
     /// Number of rows so far.
@@ -133,67 +151,92 @@ impl<'s> EventTables<'s> {
         self.n_rows
     }
 
-    /// Completes all tables, in the order of their names.
+    /// Completes all tables.
     ///
     /// # Errors
-    /// A table cannot be written.
+    /// A table cannot be written, or stored rows cannot be read.
     pub fn finish(mut self) -> io::Result<()> {
-        self.tables.sort_by(|one, other| one.file.cmp(&other.file));
-        self.tables.into_iter().try_for_each(|table| table.end(self.open))
+        self.end_tables()?;
+        let (mut stored, inputs) = (std::mem::take(&mut self.stored), std::mem::take(&mut self.inputs));
+        let mut later = std::mem::take(&mut self.later).into_iter().peekable();
+        for group in 0.. {
+            if later.peek().is_none() {
+                break;
+            }
+            for table in later.by_ref().take(MAX_OPEN) {
+                let table = self.create(table)?;
+                self.tables.push(table);
+            }
+            let first = MAX_OPEN * (group + 1);
+            let mut last_input = None;
+            stored.read(group, |block, input| {
+                if last_input.replace(input) != Some(input) {
+                    self.use_files(inputs.get(input).map_or(&[], Vec::as_slice));
+                }
+                self.cells.begin(block);
+                let tables = block.short(Short::Table);
+                self.collect_rows(block, |_, row| Ok((tables.value(row) as usize).wrapping_sub(first) as i32))?;
+                self.push_rows(block)
+            })?;
+            self.end_tables()?;
+        }
+        Ok(())
     }
 
-    /// Completes the table that has not had a row for the longest time.
-    fn end_oldest(&mut self) -> io::Result<()> {
-        let tables = self.tables.iter().enumerate();
-        let Some((oldest, _)) = tables.min_by_key(|(_, table)| table.last_row) else { return Ok(()) };
-        let table = self.tables.swap_remove(oldest);
-        self.places.clear();
-        *self.n_ended.entry(table.name.clone()).or_default() += 1;
-        table.end(self.open)
+    /// Completes the open tables, in the order of their names.
+    fn end_tables(&mut self) -> io::Result<()> {
+        self.tables.sort_by(|one, other| one.name.cmp(&other.name));
+        self.tables.drain(..).try_for_each(|table| table.end(self.open))
     }
 
     /// Leaves out the rows of other events. Opens the table of these events even if it has no rows yet.
     pub(crate) fn open_only(&mut self, ids: Vec<EventId>, names: &Names<'_>) -> io::Result<()> {
         if let Some(id) = ids.first() {
-            self.place(*id, names, None)?;
+            self.place(*id, names)?;
         }
         self.only = Some(ids);
         Ok(())
     }
 
-    /// Index of the table of an event, which is opened if necessary, or [`LEFT_OUT`].
+    /// Index of the table of an event, which is opened if necessary and possible, or [`LEFT_OUT`].
     #[cold]
-    fn place(&mut self, id: EventId, names: &Names<'_>, rows: Option<&RowBlock<'_>>) -> io::Result<i32> {
+    fn place(&mut self, id: EventId, names: &Names<'_>) -> io::Result<i32> {
         if self.only.as_ref().is_some_and(|only| !only.contains(&id)) {
             return Ok(LEFT_OUT);
         }
         let name = names.table(id);
-        if let Some(at) = self.tables.iter().position(|table| table.name == name) {
-            return Ok(at as i32);
+        if let Some(at) = self.known.get(&name) {
+            return Ok(*at);
         }
-        if self.tables.len() >= MAX_OPEN {
-            rows.map_or(Ok(()), |rows| self.push_rows(rows, names))?;
-            self.end_oldest()?;
+        let at = self.known.len() as i32;
+        self.known.insert(name.clone(), at);
+        let fields = names.fields(id);
+        let fields = fields.iter().map(|of| FieldColumns::new(&of.fields, of.program)).collect();
+        let table = NewTable { name, fields };
+        if self.tables.len() < MAX_OPEN {
+            let table = self.create(table)?;
+            self.tables.push(table);
+        } else {
+            self.later.push(table);
         }
-        let table = self.create(name, names.fields(id))?;
-        self.tables.push(table);
-        Ok(self.tables.len() as i32 - 1)
+        Ok(at)
     }
 
-    /// Collects the rows of a block for their tables: those with fields at fixed places event by event, then the others.
-    /// Returns false and does nothing if a table may have to be completed before, because too many are open.
-    fn collect_rows(&mut self, block: &RowBlock<'_>, names: &Names<'_>) -> io::Result<bool> {
-        let ids = block.short(Short::Id);
-        let of_groups = block.flat_rows().filter_map(|flat| flat.rows().next());
-        let is_unknown = |row: &usize| self.places.get(ids.value(*row)) == NONE;
-        let n_unknown = of_groups.chain(self.cells.others.iter().copied()).filter(is_unknown).count();
-        if self.tables.len() + n_unknown > MAX_OPEN {
-            return Ok(false);
-        }
+    /// Collects the rows of a block for their open tables: those with fields at fixed places event by event, then the
+    /// others. `table_of` returns the index of a row's table. Returns true if a row belongs to another table.
+    fn collect_rows(
+        &mut self,
+        block: &RowBlock<'_>,
+        mut table_of: impl FnMut(&mut Self, usize) -> io::Result<i32>,
+    ) -> io::Result<bool> {
+        let mut has_others = false;
         for flat in block.flat_rows() {
             let Some(first) = flat.rows().next() else { continue };
-            let at = self.place_of(ids.value(first), block, names)?;
-            let Some(table) = self.tables.get_mut(at as usize) else { continue };
+            let at = table_of(self, first)?;
+            let Some(table) = self.tables.get_mut(at as usize) else {
+                has_others = true;
+                continue;
+            };
             table.flat = table.rows.is_empty().then(|| flat.place());
             if table.rows.is_empty() {
                 self.changed.push(at as usize);
@@ -202,49 +245,48 @@ impl<'s> EventTables<'s> {
         }
         for at in 0..self.cells.others.len() {
             let row = self.cells.others[at];
-            let at = self.place_of(ids.value(row), block, names)?;
-            let Some(table) = self.tables.get_mut(at as usize) else { continue };
+            let at = table_of(self, row)?;
+            let Some(table) = self.tables.get_mut(at as usize) else {
+                has_others = true;
+                continue;
+            };
             table.flat = None;
             if table.rows.is_empty() {
                 self.changed.push(at as usize);
             }
             table.rows.push(row);
         }
-        let n_before = self.n_rows;
         for at in &self.changed {
             let table = &mut self.tables[*at];
             if table.flat.is_none() && !table.rows.is_sorted() {
                 table.rows.sort_unstable();
             }
-            self.n_rows += table.rows.len() as u64;
-            table.last_row = n_before + table.rows.last().map_or(0, |last| *last as u64 + 1);
         }
-        Ok(true)
+        Ok(has_others)
     }
 
-    /// Collects the rows of a block one by one, and completes tables if too many are open.
+    /// Stores the rows of a block whose tables are not open yet.
     #[cold]
-    fn collect_in_order(&mut self, block: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
+    fn store_rows(&mut self, block: &RowBlock<'_>) -> io::Result<()> {
         let ids = block.short(Short::Id);
+        let input = self.inputs.len() - 1;
         for row in 0..block.len() {
-            let at = self.place_of(ids.value(row), block, names)?;
-            let Some(table) = self.tables.get_mut(at as usize) else { continue };
-            if table.rows.is_empty() {
-                self.changed.push(at as usize);
+            let at = self.places.get(ids.value(row)) as usize;
+            if (MAX_OPEN..LEFT_OUT as usize).contains(&at) {
+                let group = self.stored.group(at / MAX_OPEN - 1, input)?;
+                group.push(block, row, self.cells.flat_rows(block, row), at as u32);
+                self.n_rows += 1;
             }
-            table.rows.push(row);
-            self.n_rows += 1;
-            table.last_row = self.n_rows;
         }
         Ok(())
     }
 
     /// Index of the table of an event by its number, see [`EventTables::place`].
     #[inline(always)]
-    fn place_of(&mut self, id: u32, block: &RowBlock<'_>, names: &Names<'_>) -> io::Result<i32> {
+    fn place_of(&mut self, id: u32, names: &Names<'_>) -> io::Result<i32> {
         match self.places.get(id) {
             NONE => {
-                let at = self.place(RowBlock::id(id), names, Some(block))?;
+                let at = self.place(RowBlock::id(id), names)?;
                 self.places.insert(id, at);
                 Ok(at)
             }
@@ -252,40 +294,23 @@ impl<'s> EventTables<'s> {
         }
     }
 
-    /// Appends the rows of a block to the columns of their tables.
-    fn push_rows(&mut self, block: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
+    /// Appends the collected rows of a block to the columns of their tables.
+    fn push_rows(&mut self, block: &RowBlock<'_>) -> io::Result<()> {
         let Self { tables, changed, cells, options, .. } = self;
-        changed.drain(..).try_for_each(|at| tables[at].push_rows(block, names, options.batch_rows, cells))
+        changed.drain(..).try_for_each(|at| tables[at].push_rows(block, options.batch_rows, cells))
     }
 
-    fn create(&mut self, name: String, fields: Vec<ProgramFields<'_>>) -> io::Result<EventFields> {
+    fn create(&mut self, NewTable { name, fields }: NewTable) -> io::Result<EventFields> {
         let options = &self.options;
         let columns = columns(options);
-        let fields: Vec<_> = fields.iter().map(|of| FieldColumns::new(&of.fields, of.program)).collect();
         let own = fields.iter().flat_map(FieldColumns::fields);
         let all: Vec<_> = columns.iter().map(|column| Arc::new(column.field())).chain(own).collect();
         let metadata = TableMetadata { event: Some(name.clone()), ..options.metadata.clone() };
         let schema = Arc::new(Schema::new_with_metadata(all, metadata.entries(&self.facts, options.time_zero)));
-        let file = match self.n_ended.get(&name) {
-            Some(n) => format!("{name}.{n}"),
-            None => name.clone(),
-        };
-        let mut out = self.open.open(&file)?;
+        let mut out = self.open.open(&name)?;
         out.begin(&schema)?;
         let columns = Columns::new(&columns, options);
-        Ok(EventFields {
-            name,
-            file,
-            schema,
-            columns,
-            fields,
-            out,
-            n_rows: 0,
-            n_bytes: 0,
-            last_row: 0,
-            rows: Vec::new(),
-            flat: None,
-        })
+        Ok(EventFields { name, schema, columns, fields, out, n_rows: 0, n_bytes: 0, rows: Vec::new(), flat: None })
     }
 }
 
@@ -326,10 +351,15 @@ impl CellsOfBlock {
         }
     }
 
+    /// Flat rows with the fields of a row.
+    fn flat_rows<'b>(&self, block: &RowBlock<'b>, row: usize) -> Option<FlatRows<'b>> {
+        block.flat_rows_at(*self.places.get(row)? as usize)
+    }
+
     /// Flat rows with the first of some rows, and the range of these that are the next of the rows, too.
     fn flat<'b>(&self, block: &RowBlock<'b>, rows: &[usize]) -> Option<(FlatRows<'b>, Range<usize>)> {
         let first = *rows.first()?;
-        let flat = block.flat_rows_at(*self.places.get(first)? as usize)?;
+        let flat = self.flat_rows(block, first)?;
         let start = flat.position(first)?;
         let n = flat.rows().skip(start).zip(rows).take_while(|(one, other)| one == *other).count();
         Some((flat, start..start + n))
@@ -339,17 +369,13 @@ impl CellsOfBlock {
 impl EventFields {
     fn end(mut self, open: &mut dyn OpenTables) -> io::Result<()> {
         self.finish_batch()?;
-        open.close(&self.file, self.out, self.n_rows)
+        open.close(&self.name, self.out, self.n_rows)
     }
 
     /// Appends the rows of a block to the columns.
-    fn push_rows(
-        &mut self,
-        block: &RowBlock<'_>,
-        names: &Names<'_>,
-        batch_rows: usize,
-        cells: &mut CellsOfBlock,
-    ) -> io::Result<()> {
+    fn push_rows(&mut self, block: &RowBlock<'_>, batch_rows: usize, cells: &mut CellsOfBlock) -> io::Result<()> {
+        // There is no column of labels.
+        let label = |_| String::new();
         let rows = std::mem::take(&mut self.rows);
         let flat = self.flat.take().and_then(|place| block.flat_rows_at(place));
         let mut rest = &rows[..];
@@ -365,8 +391,8 @@ impl EventFields {
             };
             let (own, others) = rest.split_at(n_rows);
             match flat {
-                Some(_) => self.columns.push_all(block, &RowsOfEvent(own), names),
-                None => self.columns.push_all(block, &own, names),
+                Some(_) => self.columns.push_all(block, &RowsOfEvent(own), label),
+                None => self.columns.push_all(block, &own, label),
             }
             self.n_rows += n_rows as u64;
             if self.columns.n_rows >= batch_rows || self.n_bytes >= MAX_TEXT {
@@ -435,9 +461,12 @@ impl RowSink for EventTables<'_> {
 
     fn rows(&mut self, rows: &RowBlock<'_>, names: &Names<'_>) -> io::Result<()> {
         self.cells.begin(rows);
-        if !self.collect_rows(rows, names)? {
-            self.collect_in_order(rows, names)?;
+        let ids = rows.short(Short::Id);
+        let has_others = self.collect_rows(rows, |tables, row| tables.place_of(ids.value(row), names))?;
+        self.n_rows += self.changed.iter().map(|at| self.tables[*at].rows.len() as u64).sum::<u64>();
+        if has_others && !self.later.is_empty() {
+            self.store_rows(rows)?;
         }
-        self.push_rows(rows, names)
+        self.push_rows(rows)
     }
 }

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use tfbc::EventId;
 use tfbc::internal::rows::{Long, NULL, Names, RowBlock, RowFields, RowOptions, RowSink, Short, TraceFacts};
 
 /// Number of rows of a batch, unless its texts reach [`MAX_TEXT`] first.
@@ -327,7 +328,7 @@ impl Columns {
             }
             range.append(block.long(Long::Seq).values(), u64::from_le_bytes, &mut self.seqs);
         }
-        self.push_all(block, &range, names);
+        self.push_all(block, &range, |id| names.label(id));
         let n_bytes = |column: &TableColumn| match column {
             TableColumn::Text(_, strings) => strings.n_bytes(),
             _ => 0,
@@ -336,8 +337,8 @@ impl Columns {
         range.end
     }
 
-    /// Appends rows.
-    pub fn push_all(&mut self, block: &RowBlock<'_>, rows: &impl RowSet, names: &Names<'_>) {
+    /// Appends rows. `label` returns the label of an event.
+    pub fn push_all(&mut self, block: &RowBlock<'_>, rows: &impl RowSet, label: impl Fn(EventId) -> String) {
         let Self { list, source, keys, .. } = self;
         let n_rows = rows.n_rows();
         for column in list {
@@ -354,7 +355,7 @@ impl Columns {
                     let mut key = |words: &mut Words, number| match keys.get(number) {
                         NONE => {
                             let id = RowBlock::id(number);
-                            let text = if *column == EventColumn::Id { id.name() } else { names.label(id) };
+                            let text = if *column == EventColumn::Id { id.name() } else { label(id) };
                             let key = words.key(text.as_bytes());
                             keys.insert(number, key);
                             key

@@ -168,23 +168,24 @@ fn innermost(shape: &Shape) -> &Shape {
 }
 
 impl Values {
+    /// Creates a column without memory for rows, because many tables may wait for their rows.
     fn new(shape: &Shape, program: Option<&Program<'_>>) -> Self {
         match shape.kind {
-            FieldKind::Bool => Values::Bool(BooleanBuilder::new()),
+            FieldKind::Bool => Values::Bool(BooleanBuilder::with_capacity(0)),
             FieldKind::Int64 => Values::Int64(Numbers::new()),
             FieldKind::UInt64 => Values::UInt64(Numbers::new()),
             FieldKind::Float32 => Values::Float32(Numbers::new()),
             FieldKind::Float64 => Values::Float64(Numbers::new()),
-            FieldKind::Utf8 => Values::Utf8(StringBuilder::new()),
+            FieldKind::Utf8 => Values::Utf8(StringBuilder::with_capacity(0, 0)),
             FieldKind::FixedBinary => {
-                Values::FixedBinary(FixedSizeBinaryBuilder::new(shape.size.into()), shape.size.into())
+                Values::FixedBinary(FixedSizeBinaryBuilder::with_capacity(0, shape.size.into()), shape.size.into())
             }
             FieldKind::Timestamp => Values::Timestamp(Numbers::new()),
             FieldKind::List | FieldKind::Struct => match &shape.items {
                 Some(items) => Values::List(Box::new(ListColumn::new(items, program))),
-                None => Values::Binary(BinaryBuilder::new()),
+                None => Values::Binary(BinaryBuilder::with_capacity(0, 0)),
             },
-            FieldKind::Binary => Values::Binary(BinaryBuilder::new()),
+            FieldKind::Binary => Values::Binary(BinaryBuilder::with_capacity(0, 0)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::tools::{SAMPLES, batches, formats, kev, objects, sample, stream, with_threads};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex};
 use tfbc::internal::rows::rows;
@@ -240,6 +240,84 @@ fn tables_do_not_depend_on_threads() {
         let run = |n| tables(&mut Trace::open(sample(name)).unwrap(), &formats, &with_threads(n));
         let alone = run(1);
         assert!(run(2) == alone && run(8) == alone, "{name}");
+    }
+}
+
+/// Numbers below a limit in an order without a pattern.
+fn scattered(n: usize, limit: u32) -> impl Iterator<Item = u32> {
+    let next = |last: &u32| Some(last.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+    std::iter::successors(Some(1), next).map(move |number| (number >> 12) % limit).take(n)
+}
+
+/// Number of different [`scattered`] numbers.
+fn n_distinct(n: usize, limit: u32) -> usize {
+    scattered(n, limit).collect::<BTreeSet<_>>().len()
+}
+
+/// A 32-bit stream of AIX. Its events have hooks from 0x100 in an order without a pattern, and up to five words.
+fn hooks_of_aix(n: usize, n_ids: u32) -> Vec<u8> {
+    let mut bytes: Vec<u8> =
+        [0x00A8_0018_u32, 0x25C, 0, 1, 0, 1, 0, 0, 1, 0].into_iter().flat_map(u32::to_be_bytes).collect();
+    for (at, number) in scattered(n, n_ids).enumerate() {
+        let at = at as u32;
+        let n_words = 1 + at % 5;
+        let header = (0x100 + number) << 20 | (9 + n_words) << 16 | 7;
+        let words = [header].into_iter().chain((0..n_words).map(|word| at + word)).chain([0x1a2b, at + 1]);
+        bytes.extend(words.flat_map(u32::to_be_bytes));
+    }
+    bytes
+}
+
+#[test]
+fn more_events_than_open_tables_have_one_table_each() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("t.trcfmt");
+    // One template in three reads fields at fixed places, one shows a text and a list.
+    let template = |id: u32| match id % 3 {
+        0 => format!("{id:03X} 1.0 \"A\" \"a=\" $D1%U4 \" b=\" $D3%X4 \" c=\" $D2%X1, 1 \"one\", 2 \"two\"\n"),
+        1 => format!("{id:03X} 1.0 \"B\" {{{{ $n = 3 }}}} W1 \"n=\" B0.2 R1 \" list=\" LOOP $n {{ X4 }} \" end=\" S\n"),
+        _ => format!("{id:03X} 1.0 \"C\" \"size=\" $D1%D8\n"),
+    };
+    std::fs::write(&path, (0x100..0x100 + 700).map(template).collect::<String>()).unwrap();
+    let templates = Formats::load([&path]).unwrap();
+    let aix = hooks_of_aix(3000, 800);
+    let records: Vec<_> = scattered(3000, 700).map(|event| (header(6, event), [event, 1, 2, 3])).collect();
+    let records: Vec<_> =
+        records.iter().map(|(header, words)| (*header, &words[..2 + (*header as usize & 2)])).collect();
+    let qnx = kev("7.1.0", &records);
+    for (name, bytes, formats, limit) in [("a", aix, &templates, 800), ("t.kev", qnx, &formats(&[]), 700)] {
+        let open = || Trace::from_bytes(name, bytes.clone()).unwrap();
+        check_fields(open, formats);
+        let run = |n| tables(&mut open(), formats, &with_threads(n));
+        let alone = run(1);
+        assert!(run(2) == alone && run(8) == alone, "{name}");
+        assert_eq!(alone.len(), n_distinct(3000, limit));
+    }
+}
+
+#[test]
+fn rows_of_late_tables_name_their_input() {
+    let formats = formats(&[]);
+    let options = TableOptions { files: vec!["one".into()], has_file: true, ..TableOptions::default() };
+    let mut opener = Opener::default();
+    let mut sink = EventTables::new(options.clone(), &mut opener);
+    let bytes = hooks_of_aix(1200, 300);
+    let mut inputs = Vec::new();
+    for name in ["one", "two"] {
+        sink.set_files(vec![name.into()]);
+        let trace = &mut Trace::from_bytes(name, bytes.clone()).unwrap();
+        rows(trace, &formats, &with_threads(1), EventTables::wanted(&options), &mut sink, &mut |_: &Notice| {})
+            .unwrap();
+        inputs.push(sink.n_rows());
+    }
+    assert_eq!(inputs, [1200, 2400]);
+    sink.finish().unwrap();
+    let files = std::mem::take(&mut *opener.files.lock().unwrap());
+    assert_eq!(files.len(), n_distinct(1200, 300));
+    for table in files.values() {
+        let found: Vec<_> = objects(table).into_iter().map(|row| row["file"].clone()).collect();
+        let (one, two) = found.split_at(found.len() / 2);
+        assert!(!one.is_empty() && one.iter().all(|file| file == "one") && two.iter().all(|file| file == "two"));
     }
 }
 
