@@ -74,6 +74,14 @@ impl Output {
         Ok(Self { destination: Destination::Temporary { unfinished, path: path.to_owned(), replaces: false } })
     }
 
+    /// Creates a file with its final name, in a new directory that nobody else knows yet.
+    ///
+    /// # Errors
+    /// The file exists, or cannot be created.
+    pub fn create_in_new_directory(path: &Path) -> io::Result<Self> {
+        Ok(Self { destination: Destination::Direct(OpenOptions::new().write(true).create_new(true).open(path)?) })
+    }
+
     fn open_file(path: &Path) -> io::Result<Destination> {
         // A link is kept; the file that it points to is replaced.
         let path = path.canonicalize().or_else(|_| link_target(path)).unwrap_or_else(|_| path.to_owned());

@@ -49,7 +49,8 @@ pub struct TableFlags {
     /// (arrow, parquet)
     #[arg(long, value_name = "TIME", allow_negative_numbers = true, value_parser = time_zero)]
     pub time_zero: Option<i128>,
-    /// Compression: none, the default of arrow; snappy, the default of parquet; or lz4
+    /// Compression: none, the default of arrow; snappy, the default of parquet; lz4; or zstd (parquet, in builds with
+    /// this feature)
     #[arg(long, value_name = "NAME")]
     pub compress: Option<Compression>,
 }
@@ -74,6 +75,7 @@ pub enum Compression {
     None,
     Snappy,
     Lz4,
+    Zstd,
 }
 
 /// Parses the start of a trace: a date of ISO 8601, or nanoseconds since 1970.
@@ -110,9 +112,9 @@ impl TableFile {
     /// Creates the table of notices. The suffix of the file decides its form; `None` if it is unknown.
     fn of_notices(path: &Path) -> Option<io::Result<Self>> {
         let form = match path.extension().and_then(|end| end.to_str())? {
-            "arrows" => return Some(Self::create(TableForm::Arrow, None, Some(path))),
+            "arrows" => return Some(Self::open(TableForm::Arrow, None, Some(path))),
             #[cfg(feature = "parquet")]
-            "parquet" => return Some(Self::create(TableForm::Parquet, None, Some(path))),
+            "parquet" => return Some(Self::open(TableForm::Parquet, None, Some(path))),
             "ndjson" => TextForm::Ndjson,
             "tsv" => TextForm::Tsv,
             _ => return None,
@@ -120,8 +122,11 @@ impl TableFile {
         Some(Output::open(Some(path)).map(|out| TableFile::Text(TextTable::new(out, form))))
     }
 
-    fn create(form: TableForm, compression: Option<Compression>, path: Option<&Path>) -> io::Result<Self> {
-        let out = Output::open_binary(path)?;
+    fn open(form: TableForm, compression: Option<Compression>, path: Option<&Path>) -> io::Result<Self> {
+        Self::create(form, compression, Output::open_binary(path)?)
+    }
+
+    fn create(form: TableForm, compression: Option<Compression>, out: Output) -> io::Result<Self> {
         Ok(match (form, compression) {
             #[cfg(feature = "parquet")]
             (TableForm::Parquet, compression) => {
@@ -130,6 +135,10 @@ impl TableFile {
                     None | Some(Compression::Snappy) => file,
                     Some(Compression::None) => file.uncompressed(),
                     Some(Compression::Lz4) => file.with_lz4(),
+                    #[cfg(feature = "zstd")]
+                    Some(Compression::Zstd) => file.with_zstd(),
+                    #[cfg(not(feature = "zstd"))]
+                    Some(Compression::Zstd) => return Err(io::ErrorKind::Unsupported.into()),
                 }))
             }
             (_, Some(Compression::Lz4)) => TableFile::Arrow(Box::new(IpcStream::compressed(out)?)),
@@ -277,15 +286,15 @@ impl BatchSink for OwnTable {
 
 impl OpenTables for EventFiles<'_> {
     fn open(&mut self, id: &str) -> io::Result<Box<dyn BatchSink>> {
-        let path = match &self.directory {
-            Some(directory) => Some(directory.join(self.name(id))),
+        let out = match &self.directory {
+            Some(directory) => Output::create_in_new_directory(&directory.join(self.name(id)))?,
             None if std::mem::replace(&mut self.is_open, true) => {
                 let text = "the trace has several events: choose one with --only, or give a new directory with -o";
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
             }
-            None => self.output.map(Path::to_owned),
+            None => Output::open_binary(self.output)?,
         };
-        Ok(Box::new(OwnTable(TableFile::create(self.form, self.compression, path.as_deref())?)))
+        Ok(Box::new(OwnTable(TableFile::create(self.form, self.compression, out)?)))
     }
 
     fn close(&mut self, id: &str, table: Box<dyn BatchSink>, n_rows: u64) -> io::Result<()> {
@@ -326,8 +335,17 @@ impl TableRun<'_> {
         if is_stdout && self.form == TableForm::Parquet {
             return Err(usage(String::from("--to parquet needs a file: give -o FILE")));
         }
-        if self.flags.compress == Some(Compression::Snappy) && self.form == TableForm::Arrow {
-            return Err(usage(String::from("--compress snappy: an Arrow stream is compressed by lz4 or not at all")));
+        match (self.flags.compress, self.form) {
+            (Some(name @ (Compression::Snappy | Compression::Zstd)), TableForm::Arrow) => {
+                let name = format!("{name:?}").to_lowercase();
+                return Err(usage(format!("--compress {name}: an Arrow stream is compressed by lz4 or not at all")));
+            }
+            (Some(Compression::Zstd), TableForm::Parquet) if cfg!(not(feature = "zstd")) => {
+                let text = "--compress zstd: this tfbc was built without it; `cargo build --release -p tfbc-cli \
+                            --features zstd` builds one that has it";
+                return Err(usage(String::from(text)));
+            }
+            _ => {}
         }
         if is_stdout && io::stdout().is_terminal() {
             let text = format!(
@@ -390,7 +408,7 @@ impl TableRun<'_> {
         };
         let mut file = match self.flags.by_event {
             true => None,
-            false => Some(TableFile::create(self.form, self.flags.compress, self.output).map_err(failed)?),
+            false => Some(TableFile::open(self.form, self.flags.compress, self.output).map_err(failed)?),
         };
         let mut tables = match &mut file {
             Some(file) => Tables::Events(Box::new(EventTable::new(options.clone(), file))),

@@ -214,7 +214,7 @@ assert pyarrow.ipc.open_stream(io.BytesIO(compressed)).read_all().to_pylist() ==
 if polars:
     assert polars.read_ipc_stream(io.BytesIO(compressed)).height == plain.num_rows
 with tempfile.TemporaryDirectory() as folder:
-    for name in ["none", "snappy", "lz4"]:
+    for name in ["none", "snappy", "lz4", "zstd"]:
         path = Path(folder) / f"{name}.parquet"
         run("--to", "parquet", "--compress", name, "-o", path, samples / "shell.trc")
         assert pyarrow.parquet.read_table(path).to_pylist() == plain.to_pylist()

@@ -469,4 +469,14 @@ impl RowSink for EventTables<'_> {
         }
         self.push_rows(rows)
     }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.options.follow {
+            return Ok(());
+        }
+        self.tables.iter_mut().try_for_each(|table| {
+            table.finish_batch()?;
+            table.out.flush()
+        })
+    }
 }

@@ -8,6 +8,8 @@
 //! of a table. Here a text is looked up once per batch. The pages are those that the library writes.
 
 use crate::dictionary::Texts;
+#[cfg(feature = "zstd")]
+use ::parquet::basic::ZstdLevel;
 use ::parquet::basic::{BoundaryOrder, Compression, Encoding, Type};
 use ::parquet::column::page::{CompressedPage, Page, PageWriter};
 use ::parquet::column::writer::ColumnCloseResult;
@@ -147,6 +149,8 @@ enum Codec {
     /// With room for compressed pages, which is cleared only once.
     Snappy(Box<snap::raw::Encoder>, Vec<u8>),
     Lz4,
+    #[cfg(feature = "zstd")]
+    Zstd(zstd_safe::CCtx<'static>, ZstdLevel),
 }
 
 impl Codec {
@@ -155,6 +159,8 @@ impl Codec {
             Compression::UNCOMPRESSED => Codec::None,
             Compression::SNAPPY => Codec::Snappy(Box::new(snap::raw::Encoder::new()), Vec::new()),
             Compression::LZ4_RAW => Codec::Lz4,
+            #[cfg(feature = "zstd")]
+            Compression::ZSTD(level) => Codec::Zstd(zstd_safe::CCtx::create(), level),
             other => return Err(ParquetError::NYI(format!("compression by {other}"))),
         })
     }
@@ -164,6 +170,8 @@ impl Codec {
             Codec::None => Compression::UNCOMPRESSED,
             Codec::Snappy(..) => Compression::SNAPPY,
             Codec::Lz4 => Compression::LZ4_RAW,
+            #[cfg(feature = "zstd")]
+            Codec::Zstd(_, level) => Compression::ZSTD(*level),
         }
     }
 
@@ -177,6 +185,13 @@ impl Codec {
                 Bytes::copy_from_slice(&room[..n])
             }
             Codec::Lz4 => lz4_flex::block::compress(bytes).into(),
+            #[cfg(feature = "zstd")]
+            Codec::Zstd(encoder, level) => {
+                let mut compressed = Vec::with_capacity(zstd_safe::compress_bound(bytes.len()));
+                let error = |code| ParquetError::General(format!("zstd: {}", zstd_safe::get_error_name(code)));
+                encoder.compress(&mut compressed, bytes, level.compression_level()).map_err(error)?;
+                compressed.into()
+            }
         })
     }
 }

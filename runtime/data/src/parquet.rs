@@ -4,6 +4,8 @@ use crate::column_chunk::TextChunk;
 use crate::events::BatchSink;
 use ::parquet::arrow::ArrowWriter;
 use ::parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
+#[cfg(feature = "zstd")]
+use ::parquet::basic::ZstdLevel;
 use ::parquet::basic::{Compression, Encoding};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::KeyValue;
@@ -53,6 +55,13 @@ impl<W: Write + Send> ParquetFile<W> {
     #[must_use]
     pub fn with_lz4(self) -> Self {
         Self { compression: Compression::LZ4_RAW, ..self }
+    }
+
+    /// Compresses by zstd.
+    #[cfg(feature = "zstd")]
+    #[must_use]
+    pub fn with_zstd(self) -> Self {
+        Self { compression: Compression::ZSTD(ZstdLevel::default()), ..self }
     }
 
     /// Completes the file. Returns the output.

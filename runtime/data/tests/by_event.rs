@@ -321,6 +321,26 @@ fn rows_of_late_tables_name_their_input() {
     }
 }
 
+#[test]
+fn a_batch_ends_before_every_wait() {
+    let n_batches = |follow| {
+        let options = TableOptions { follow, ..TableOptions::default() };
+        let mut opener = Opener::default();
+        let mut sink = EventTables::new(options.clone(), &mut opener);
+        // The end of an input counts as a wait.
+        for _ in 0..2 {
+            let trace = &mut Trace::open(sample("shell.trc")).unwrap();
+            let wanted = EventTables::wanted(&options);
+            rows(trace, &formats(&[]), &with_threads(1), wanted, &mut sink, &mut |_: &Notice| {}).unwrap();
+        }
+        sink.finish().unwrap();
+        let files = std::mem::take(&mut *opener.files.lock().unwrap());
+        // The last one is the end mark.
+        batches(&files["106"]).len() - 1
+    };
+    assert_eq!([false, true].map(n_batches), [1, 2]);
+}
+
 #[cfg(feature = "parquet")]
 #[test]
 fn parquet_reads_back_what_was_written() {

@@ -77,7 +77,13 @@ fn texts_are_read_back_with_every_compression() {
     let batches: Vec<_> = (0..4).map(|seed| batch(seed, 13_000)).collect();
     let expected: Vec<_> = batches.iter().flat_map(rows_of).collect();
     type Change = fn(ParquetFile<Vec<u8>>) -> ParquetFile<Vec<u8>>;
-    let changes: [Change; 3] = [|file| file, ParquetFile::uncompressed, ParquetFile::with_lz4];
+    let changes: &[Change] = &[
+        |file| file,
+        ParquetFile::uncompressed,
+        ParquetFile::with_lz4,
+        #[cfg(feature = "zstd")]
+        ParquetFile::with_zstd,
+    ];
     for change in changes {
         let (stored, metadata) = read_back(&batches, change, None);
         let stored: Vec<_> = stored.iter().flat_map(rows_of).collect();
