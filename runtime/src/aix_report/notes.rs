@@ -7,7 +7,7 @@
 use crate::catalog::Catalog;
 use crate::context::{ContextState, Shortcut, ThreadFacts};
 use crate::reader::Tally;
-use crate::reader::aix::{RawEvent, TimeScale, TimedEvent, VisitResult};
+use crate::reader::aix::{RawEvent, SkipAction, SkipPolicy, TimeScale, TimedEvent, VisitResult};
 use crate::split::index::{IndexBuilder, PartIndex};
 use std::collections::HashMap;
 use tfbc_vm::{Event, FlatTimers, Space, TimerUse, Timers};
@@ -51,39 +51,44 @@ const PLAIN: u8 = 0;
 const N_CLASSES: usize = 32;
 /// Class of hooks that are left to the machine, since there are too many.
 const LEFT: u8 = 30;
-/// Class of a hook before its first event.
+/// Class of a hook before its first event, and of hooks that are passed.
 const UNKNOWN: u8 = 31;
 /// Number of threads with notes, by a hash of their ids.
 const N_ROWS: usize = 256;
 /// Not a common hook word.
 const NO_WORD: u64 = u64::MAX;
 
+/// CPU of events that have none. The number of a CPU has 32 bits.
+const NO_CPU: u64 = u64::MAX;
+/// CPU of no event.
+const OTHER_CPU: u64 = u64::MAX - 1;
+
 /// Thread that the next event probably belongs to.
 struct CurrentThread {
     tid: u64,
-    own_cpu: Option<u64>,
+    /// CPU of its events, or [`NO_CPU`]: one number takes one comparison.
+    own_cpu: u64,
     /// Version of the context's facts for which the row is valid.
     version: u64,
     row: u8,
 }
 
 impl CurrentThread {
-    /// No event since the border before. No event has this CPU, whose number has 32 bits.
-    const UNKNOWN: Self = Self { tid: 0, own_cpu: Some(u64::MAX), version: u64::MAX, row: 0 };
+    /// No event since the border before.
+    const UNKNOWN: Self = Self { tid: 0, own_cpu: OTHER_CPU, version: u64::MAX, row: 0 };
 }
 
 /// Notes about the events of a thread.
 #[derive(Clone)]
 struct ThreadRow {
     tid: u64,
-    own_cpu: Option<u64>,
+    /// CPU of its events, or [`NO_CPU`].
+    own_cpu: u64,
     facts: ThreadFacts,
     /// Version of the facts.
     version: u64,
     /// Part whose index contains CPU and process.
     part: u64,
-    /// Hook word of the events that have a shortcut, by class.
-    words: [u64; N_CLASSES],
     last: [LastEvent; N_CLASSES],
     /// A bit per class in [`EventNotes::kept`].
     kept: u32,
@@ -94,11 +99,10 @@ struct ThreadRow {
 impl ThreadRow {
     const UNUSED: Self = Self {
         tid: 0,
-        own_cpu: None,
+        own_cpu: NO_CPU,
         facts: ThreadFacts::UNKNOWN,
         version: u64::MAX,
         part: 0,
-        words: [NO_WORD; N_CLASSES],
         last: [LastEvent::NONE; N_CLASSES],
         kept: 0,
         slow: 0,
@@ -108,6 +112,8 @@ impl ThreadRow {
 /// Last event of a thread and a class.
 #[derive(Clone, Copy)]
 struct LastEvent {
+    /// Hook word of the events to which `shortcut` applies, or [`NO_WORD`].
+    repeated: u64,
     word: u64,
     /// Number among the reported events.
     number: u64,
@@ -119,7 +125,8 @@ struct LastEvent {
 }
 
 impl LastEvent {
-    const NONE: Self = Self { word: NO_WORD, number: 0, ticks: 0, shortcut: Shortcut::None, env: 0, hook_data: 0 };
+    const NONE: Self =
+        Self { repeated: NO_WORD, word: NO_WORD, number: 0, ticks: 0, shortcut: Shortcut::None, env: 0, hook_data: 0 };
 }
 
 /// Last event of a thread and a class, whose timers change later.
@@ -213,18 +220,19 @@ impl<'w> EventNotes<'w> {
         }
     }
 
-    /// Processes an event of a run. Leaves it, and changes nothing, if its template must run.
+    /// Processes an event of a run. Leaves it, and changes nothing, if `policy` does, or if its template must run.
     #[inline(always)]
     pub fn process(
         &mut self,
         event: &RawEvent<'_>,
         ticks: u64,
+        policy: &SkipPolicy,
         context: &mut ContextState,
         timers: &mut Timers,
     ) -> VisitResult {
         let RawEvent { id, bytes, wide, tid, cpu, .. } = *event;
         // Facts change on the slow paths only, after which the thread is found again.
-        let is_same = self.thread.tid == tid && self.thread.own_cpu == cpu;
+        let is_same = self.thread.tid == tid && self.thread.own_cpu == cpu.unwrap_or(NO_CPU);
         let class = self.classes[usize::from(id)];
         if is_same && (class == PLAIN || self.repeats(class, hook_word(wide, bytes), bytes, ticks, context)) {
             self.note_ticks(id, ticks);
@@ -235,7 +243,7 @@ impl<'w> EventNotes<'w> {
         if !is_same && self.switch_thread(event, class, ticks, context) {
             return VisitResult::Next;
         }
-        if self.process_slowly(event, ticks, context, timers) { VisitResult::Next } else { VisitResult::Leave }
+        if self.process_slowly(event, ticks, policy, context, timers) { VisitResult::Next } else { VisitResult::Leave }
     }
 
     /// Processes an event that repeats the hook word of an earlier one of the thread. Returns false, and changes
@@ -244,11 +252,8 @@ impl<'w> EventNotes<'w> {
     fn repeats(&mut self, class: u8, word: u64, bytes: &[u8], ticks: u64, context: &mut ContextState) -> bool {
         let (class, number) = (usize::from(class) % N_CLASSES, self.shown.n_shown + 1);
         let row = &mut self.rows[usize::from(self.thread.row)];
-        if row.words[class] != word {
-            return false;
-        }
         let last = &mut row.last[class];
-        if !context.apply_shortcut(last.shortcut, row.tid, &row.facts, bytes) {
+        if last.repeated != word || !context.apply_shortcut(last.shortcut, row.tid, &row.facts, bytes) {
             return false;
         }
         (last.number, last.ticks) = (number, ticks);
@@ -260,13 +265,13 @@ impl<'w> EventNotes<'w> {
     #[inline(never)]
     fn switch_thread(&mut self, event: HookEvent<'_>, class: u8, ticks: u64, context: &mut ContextState) -> bool {
         let HookEvent { id, bytes, wide, tid, cpu } = event;
-        let at = row_place(tid, cpu);
+        let (at, own_cpu) = (row_place(tid, cpu), cpu.unwrap_or(NO_CPU));
         let row = &self.rows[usize::from(at)];
-        let is_own = row.tid == tid && row.own_cpu == cpu;
+        let is_own = row.tid == tid && row.own_cpu == own_cpu;
         if !is_own || row.version != context.version(tid) || row.part != self.part {
             return false;
         }
-        self.thread = CurrentThread { tid, own_cpu: cpu, version: context.version_of_facts(), row: at };
+        self.thread = CurrentThread { tid, own_cpu, version: context.version_of_facts(), row: at };
         if class != PLAIN && !self.repeats(class, hook_word(wide, bytes), bytes, ticks, context) {
             return false;
         }
@@ -275,18 +280,23 @@ impl<'w> EventNotes<'w> {
     }
 
     /// Processes the event of another thread, or one whose effect is not known yet. Returns false, and changes nothing,
-    /// if its template must run.
+    /// if it is left.
     #[inline(never)]
     fn process_slowly(
         &mut self,
         event: HookEvent<'_>,
         ticks: u64,
+        policy: &SkipPolicy,
         context: &mut ContextState,
         timers: &mut Timers,
     ) -> bool {
         let HookEvent { id, bytes, wide, tid, cpu } = event;
         let class = match self.classes[usize::from(id)] {
-            UNKNOWN => self.look_up(id, context),
+            UNKNOWN => match policy.of(id) {
+                SkipAction::Take => self.look_up(id, context),
+                SkipAction::Pass => return true,
+                SkipAction::Leave => return false,
+            },
             class => class,
         };
         if class == LEFT {
@@ -306,11 +316,11 @@ impl<'w> EventNotes<'w> {
             };
             let event = event.raw();
             let has_timers = self.hooks[usize::from(class) - 1].has_timers;
-            let ThreadRow { words, last, facts, slow, .. } = &mut self.rows[usize::from(row)];
+            let ThreadRow { last, facts, slow, .. } = &mut self.rows[usize::from(row)];
             let shortcut = context.shortcut(facts, &event);
             let applies = context.apply_shortcut(shortcut, tid, facts, bytes);
-            words[usize::from(class)] = if applies && is_kept { word } else { NO_WORD };
-            last[usize::from(class)].shortcut = shortcut;
+            let last = &mut last[usize::from(class)];
+            (last.repeated, last.shortcut) = (if applies && is_kept { word } else { NO_WORD }, shortcut);
             if !applies {
                 context.advance(&event);
             }
@@ -318,7 +328,7 @@ impl<'w> EventNotes<'w> {
             *slow |= u32::from(is_known && shortcut == Shortcut::None && !has_timers) << class;
         }
         if is_known && version == context.version_of_facts() {
-            self.thread = CurrentThread { tid, own_cpu: cpu, version, row };
+            self.thread = CurrentThread { tid, own_cpu: cpu.unwrap_or(NO_CPU), version, row };
             self.note_thread(row, cpu);
         } else {
             self.enter_thread(tid, cpu, context, timers);
@@ -358,11 +368,11 @@ impl<'w> EventNotes<'w> {
     fn enter_thread(&mut self, tid: u64, own_cpu: Option<u64>, context: &mut ContextState, timers: &mut Timers) {
         let version = context.version_of_facts();
         let CurrentThread { tid: last_tid, own_cpu: last_cpu, version: known, .. } = self.thread;
-        if (last_tid, last_cpu, known) == (tid, own_cpu, version) {
+        if (last_tid, last_cpu, known) == (tid, own_cpu.unwrap_or(NO_CPU), version) {
             return;
         }
         let row = self.find_row(tid, own_cpu, context, timers);
-        self.thread = CurrentThread { tid, own_cpu, version, row };
+        self.thread = CurrentThread { tid, own_cpu: own_cpu.unwrap_or(NO_CPU), version, row };
         self.note_thread(row, own_cpu);
     }
 
@@ -392,7 +402,8 @@ impl<'w> EventNotes<'w> {
         timers: &mut Timers,
     ) -> (u8, bool) {
         let CurrentThread { tid: last_tid, own_cpu: last_cpu, version, row } = self.thread;
-        let is_same = (last_tid, last_cpu, version) == (tid, own_cpu, context.version_of_facts());
+        let own = own_cpu.unwrap_or(NO_CPU);
+        let is_same = (last_tid, last_cpu, version) == (tid, own, context.version_of_facts());
         let is_known = |notes: &Self, row: u8| notes.rows[usize::from(row)].facts.is_known();
         if is_same && is_known(self, row) {
             return (row, true);
@@ -406,6 +417,7 @@ impl<'w> EventNotes<'w> {
         let at = row_place(tid, own_cpu);
         let row = &mut self.rows[usize::from(at)];
         let version = context.version(tid);
+        let own_cpu = own_cpu.unwrap_or(NO_CPU);
         let is_own = (row.tid, row.own_cpu) == (tid, own_cpu);
         if is_own && row.version == version {
             return at;
@@ -421,7 +433,8 @@ impl<'w> EventNotes<'w> {
         }
         let row = &mut self.rows[usize::from(at)];
         (row.tid, row.own_cpu, row.facts, row.version, row.part) = (tid, own_cpu, facts, version, 0);
-        (row.words, row.slow) = ([NO_WORD; N_CLASSES], 0);
+        row.last.iter_mut().for_each(|last| last.repeated = NO_WORD);
+        row.slow = 0;
         at
     }
 
@@ -468,8 +481,8 @@ impl<'w> EventNotes<'w> {
                 self.rows[usize::from(at)].kept |= 1 << class;
             }
         }
-        let last = LastEvent { word, number, ticks, shortcut: Shortcut::None, env, hook_data };
-        self.rows[usize::from(at)].last[usize::from(class)] = last;
+        let last = &mut self.rows[usize::from(at)].last[usize::from(class)];
+        *last = LastEvent { word, number, ticks, env, hook_data, ..LastEvent::NONE };
         Some(true)
     }
 
@@ -524,7 +537,7 @@ impl<'w> EventNotes<'w> {
         self.n_uses = 0;
         for KeptEvent { row, class, .. } in self.kept.drain(..) {
             let row = &mut self.rows[usize::from(row)];
-            row.words[usize::from(class)] = NO_WORD;
+            row.last[usize::from(class)].repeated = NO_WORD;
             row.kept = 0;
         }
         self.forget_timers();
@@ -767,6 +780,8 @@ mod tests {
         let (mut noted_timers, mut timers) = (Timers::with_max(max), Timers::with_max(max));
         let (mut notes, mut context) = (EventNotes::new(catalog), ContextState::new(Arc::default(), Arc::default()));
         notes.begin_run(TimeScale::default(), &mut context, &mut noted_timers);
+        let mut takes_all = Box::<SkipPolicy>::default();
+        (0..=u16::MAX).for_each(|id| takes_all.set(id, SkipAction::Take));
         let entries: Vec<_> = catalog.entries().filter(|entry| entry.has_effects).collect();
         for time_ns in 0..500 * entries.len() as u64 {
             let entry = entries[below(entries.len() as u64) as usize];
@@ -781,7 +796,8 @@ mod tests {
             let n_threads = if below(2) == 0 { 3 } else { 3000 };
             let tid = below(n_threads);
             let hook = HookEvent { id: entry.id(), bytes: &bytes, wide, tid, cpu: None };
-            let is_flat = notes.process(&hook.raw(), time_ns, &mut context, &mut noted_timers) == VisitResult::Next;
+            let is_flat =
+                notes.process(&hook.raw(), time_ns, &takes_all, &mut context, &mut noted_timers) == VisitResult::Next;
             n_flat += usize::from(is_flat);
             let event = Event { bytes: &bytes, wide, record: None, time_ns, offset: 0 };
             let context = Context { tid, svc: b"open", ..Context::EMPTY };

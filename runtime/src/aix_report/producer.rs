@@ -586,10 +586,12 @@ impl<'w> Collector<'w> {
         let Self { plan, context, notes, timers, .. } = self;
         let (Some(notes), Some(scale)) = (notes, logs.time_scale()) else { return EventSpan::default() };
         notes.begin_run(scale, context, timers);
+        let policy = plan.policy();
+        // The notes look at the policy only at the first events of an id.
         logs.visit_ticks(
-            plan.policy(),
+            |_| SkipAction::Take,
             #[inline(always)]
-            |event, ticks| notes.process(event, ticks, context, timers),
+            |event, ticks| notes.process(event, ticks, policy, context, timers),
         )
     }
 

@@ -707,7 +707,7 @@ impl Logs {
         visit: impl FnMut(&TimedEvent<'_>, Option<BufferPos>) -> VisitResult,
     ) -> EventSpan {
         match self.inputs[0].trace.rules().kernel {
-            _ if self.merge.is_some() => self.visit_common_merged(policy, visit),
+            _ if self.merge.is_some() => self.visit_common_merged(|id| policy.of(id), visit),
             Kernel::Bits32 => self.visit_common_of::<false>(room, policy, visit),
             Kernel::Bits64 => self.visit_common_of::<true>(room, policy, visit),
         }
@@ -728,7 +728,7 @@ impl Logs {
     #[inline(always)]
     pub fn common(&mut self, ids: &CommonIds, mut visit: impl FnMut(&RawEvent<'_>, u64) -> bool) -> u64 {
         let span = self.visit_ticks(
-            &ids.0,
+            |id| ids.0.of(id),
             #[inline(always)]
             |event, ticks| if visit(event, ticks) { VisitResult::Next } else { VisitResult::Leave },
         );
@@ -736,22 +736,22 @@ impl Logs {
     }
 
     /// Like [`Logs::visit_common`], but passes the times of events in ticks of [`Logs::time_scale`], which are known
-    /// without an arithmetic operation.
+    /// without an arithmetic operation. `action_of` is the policy.
     #[inline(always)]
     pub(crate) fn visit_ticks(
         &mut self,
-        policy: &SkipPolicy,
+        action_of: impl Fn(u16) -> SkipAction,
         mut visit: impl FnMut(&RawEvent<'_>, u64) -> VisitResult,
     ) -> EventSpan {
         match self.inputs[0].trace.rules().kernel {
             // A merge compares times in nanoseconds.
             _ if self.merge.is_some() => self.visit_common_merged(
-                policy,
+                action_of,
                 #[inline(always)]
                 |timed, _| visit(&timed.event, timed.time.time_ns),
             ),
-            Kernel::Bits32 => self.visit_ticks_of::<false>(policy, visit),
-            Kernel::Bits64 => self.visit_ticks_of::<true>(policy, visit),
+            Kernel::Bits32 => self.visit_ticks_of::<false>(action_of, visit),
+            Kernel::Bits64 => self.visit_ticks_of::<true>(action_of, visit),
         }
     }
 
@@ -764,16 +764,19 @@ impl Logs {
     #[inline(always)]
     fn visit_ticks_of<const WIDE: bool>(
         &mut self,
-        policy: &SkipPolicy,
+        action_of: impl Fn(u16) -> SkipAction,
         mut visit: impl FnMut(&RawEvent<'_>, u64) -> VisitResult,
     ) -> EventSpan {
         let MergeInput { trace, clock, cpu, .. } = &mut self.inputs[0];
+        if !clock.is_stamped() {
+            return EventSpan::default();
+        }
         let input_cpu = cpu.map(u64::from);
         let before = trace.n_events();
         let n_bytes = trace.visit_common::<WIDE>(
             usize::MAX,
             #[inline(always)]
-            |event, position| match policy.of(event.id) {
+            |event, position| match action_of(event.id) {
                 SkipAction::Leave => VisitResult::Leave,
                 SkipAction::Pass => {
                     clock.pass(event.ticks);
@@ -781,7 +784,13 @@ impl Logs {
                 }
                 SkipAction::Take => {
                     // An event that is left advances the clock again, by nothing.
-                    let ticks = clock.advance_ticks(!WIDE, event.ticks);
+                    let ticks = match event.ticks {
+                        Some(ticks) if WIDE => {
+                            clock.set_ticks(ticks);
+                            ticks
+                        }
+                        stamp => clock.advance_ticks(!WIDE, stamp),
+                    };
                     visit(&event.raw(WIDE, position, input_cpu), ticks)
                 }
             },
@@ -828,7 +837,7 @@ impl Logs {
     #[inline(always)]
     fn visit_common_merged(
         &mut self,
-        policy: &SkipPolicy,
+        action_of: impl Fn(u16) -> SkipAction,
         mut visit: impl FnMut(&TimedEvent<'_>, Option<BufferPos>) -> VisitResult,
     ) -> EventSpan {
         let mut span = EventSpan::default();
@@ -838,7 +847,7 @@ impl Logs {
             let input = &mut inputs[log];
             // Events whose id nobody needs only advance the clock.
             let action = if needed.as_ref().is_none_or(|ids| ids.contains(found.id)) {
-                policy.of(found.id)
+                action_of(found.id)
             } else {
                 SkipAction::Pass
             };
