@@ -79,7 +79,7 @@ impl Machine {
     pub fn enter(&mut self, at: Option<usize>, slot: ThreadSlot, class: ClassName, name: Option<&[u8]>, now: u64) {
         let class = self.mode(class);
         let row = if slot == OTHERS { 0 } else { self.call(class, name) };
-        self.enter_row(at, slot, class, row, name.is_some(), now);
+        self.enter_row(at, slot, class, (row, None), name.is_some(), now);
     }
 
     /// Begins the call at an address, whose name `name_of` returns.
@@ -93,7 +93,7 @@ impl Machine {
         now: u64,
     ) {
         let class = self.mode(class);
-        let row = if slot == OTHERS { 0 } else { self.call_at(class, address, name_of) };
+        let row = if slot == OTHERS { (0, None) } else { self.call_at(class, address, name_of) };
         self.enter_row(at, slot, class, row, true, now);
     }
 
@@ -336,7 +336,15 @@ impl Machine {
         }
     }
 
-    fn enter_row(&mut self, at: Option<usize>, slot: ThreadSlot, class: usize, row: usize, is_named: bool, now: u64) {
+    fn enter_row(
+        &mut self,
+        at: Option<usize>,
+        slot: ThreadSlot,
+        class: usize,
+        (row, address): (usize, Option<u64>),
+        is_named: bool,
+        now: u64,
+    ) {
         self.modes[class].has_first = true;
         self.begin_mode(at, slot, cells::user(class));
         if slot == OTHERS {
@@ -347,7 +355,7 @@ impl Machine {
         let thread = &mut self.threads[slot as usize];
         let charged = thread.cells.get(cells::within(class)).copied().unwrap_or(0);
         thread.call = Some(OpenCall { class, row, is_named, start: now, charged });
-        self.note(Change::Entered { thread: slot, row, time: now });
+        self.note(Change::Entered { thread: slot, row, address, time: now });
     }
 
     /// Drops the open call of a thread, which has not returned.
@@ -446,15 +454,25 @@ impl Machine {
         known.unwrap_or_else(|| self.new_call(class, name, None))
     }
 
-    /// Row of a call at an address, whose name `name_of` returns.
-    fn call_at(&mut self, class: usize, address: u64, name_of: impl FnOnce(u64) -> Option<Vec<u8>>) -> usize {
+    /// Row of a call at an address, whose name `name_of` returns. A timeline counts no calls: those without a name share a
+    /// row, and differ by the address that comes with it.
+    fn call_at(
+        &mut self,
+        class: usize,
+        address: u64,
+        name_of: impl FnOnce(u64) -> Option<Vec<u8>>,
+    ) -> (usize, Option<u64>) {
         if !self.keeps_calls {
-            return self.call(class, None);
+            return (self.call(class, None), None);
         }
         if let Some(row) = self.calls.get(class).and_then(|rows| rows.by_address.get(&address)) {
-            return *row;
+            return (*row, None);
         }
-        let row = match name_of(address) {
+        let name = name_of(address);
+        if name.is_none() && self.changes.is_some() {
+            return (self.call(class, None), Some(address));
+        }
+        let row = match name {
             Some(name) => {
                 let row = self.call(class, Some(&name));
                 let known = &mut self.totals.calls[row];
@@ -469,7 +487,7 @@ impl Machine {
         if self.calls[class].by_address.len() < self.max_calls {
             self.calls[class].by_address.insert(address, row);
         }
-        row
+        (row, None)
     }
 
     /// Adds a row for a call.

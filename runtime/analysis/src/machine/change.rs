@@ -17,8 +17,8 @@ pub enum Change {
     Dropped { time: u64 },
     /// A dispatch took this time.
     Dispatched { at: usize, from: u64, to: u64, idle: bool },
-    /// A call begins.
-    Entered { thread: ThreadSlot, row: usize, time: u64 },
+    /// A call begins. It has an address if nothing else is known of it.
+    Entered { thread: ThreadSlot, row: usize, address: Option<u64>, time: u64 },
     /// A call ends.
     Left { thread: ThreadSlot, time: u64, ending: CallEnding },
     /// The state of a thread of QNX changes. `None` if the thread ends.

@@ -1,9 +1,10 @@
 //! Timelines as JSON of Chrome's trace event format.
 
+use super::HexDigits;
 use super::sink::{Arg, FlowPoint, Sink, SliceStart, Track, TrackArgs, TrackKind};
 use std::io::{self, Write};
 use tfbc::Form;
-use tfbc_vm::TextBuf;
+use tfbc_vm::{TextBuf, num};
 
 /// Largest size of the slices of a track that wait for the one that contains them.
 const MAX_WAITING: usize = 1 << 14;
@@ -119,6 +120,13 @@ impl<W: Write> Sink for Chrome<W> {
         out.extend_from_slice(tail);
     }
 
+    fn encode_address(&mut self, address: u64, tail: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(b",\"name\":\"");
+        out.extend_from_slice(HexDigits::new(address).as_bytes());
+        out.push(b'"');
+        out.extend_from_slice(tail);
+    }
+
     fn encode_tail(&mut self, category: &str, args: &TrackArgs<'_>, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"cat\":");
         push_json(category.as_bytes(), &mut self.scratch, out);
@@ -152,39 +160,40 @@ impl<W: Write> Sink for Chrome<W> {
         waiting.open.push((time, waiting.text.len()));
     }
 
-    fn end(&mut self, track: Track, start: SliceStart<'_>, time: u64, more: &[u8]) {
-        let SliceStart { time: begin, body } = start;
-        let waiting = &mut self.waiting[track.id as usize];
+    fn end(&mut self, track: Track, slice: SliceStart<'_>, time: u64, more: &[u8]) {
+        let SliceStart { time: begin, body } = slice;
+        let Self { text, waiting, .. } = self;
+        let waiting = &mut waiting[track.id as usize];
         let head = waiting.head.get_or_insert_with(|| Box::new(SliceHead::new(track)));
-        let mut line = Line::new(head);
-        line.microseconds(begin);
-        line.push(b",\"dur\":", 7);
-        line.microseconds(time - begin);
-        let mark = waiting.open.pop().map_or(0, |(_, mark)| mark);
-        let waits = waiting.open.last().is_some_and(|(parent, _)| *parent == begin);
-        let start = self.text.len();
-        self.text.extend_from_slice(&line.bytes[..line.len]);
+        let start = text.len();
+        text.extend_from_slice(&[0; MAX_LINE]);
+        let len = text[start..].first_chunk_mut().map_or(0, |line| write_line(line, head, begin, time - begin));
+        text.truncate(start + len);
         match more {
-            [] => self.text.extend_from_slice(body),
+            [] => text.extend_from_slice(body),
             more => {
-                self.text.extend_from_slice(&body[..body.len() - 1]);
+                text.extend_from_slice(&body[..body.len() - 1]);
                 if !body.ends_with(b"{}") {
-                    self.text.push(b',');
+                    text.push(b',');
                 }
-                self.text.extend_from_slice(more);
-                self.text.push(b'}');
+                text.extend_from_slice(more);
+                text.push(b'}');
             }
         }
-        self.text.push(b'}');
-        let waiting = &mut self.waiting[track.id as usize];
+        text.push(b'}');
+        let mark = waiting.open.pop().map_or(0, |(_, mark)| mark);
+        let waits = waiting.open.last().is_some_and(|(parent, _)| *parent == begin);
         if waits && waiting.text.len() < MAX_WAITING {
-            waiting.text.splice(mark..mark, self.text.drain(start..));
+            waiting.text.extend_from_slice(&text[start..]);
+            waiting.text[mark..].rotate_right(text.len() - start);
+            text.truncate(start);
             return;
         }
         if waiting.text.len() > mark {
-            self.text.extend(waiting.text.drain(mark..));
+            text.extend_from_slice(&waiting.text[mark..]);
+            waiting.text.truncate(mark);
         }
-        if self.text.len() >= FULL {
+        if text.len() >= FULL {
             self.write();
         }
     }
@@ -251,6 +260,11 @@ impl<W: Write> Sink for Chrome<W> {
 
 /// Appends a text as JSON.
 fn push_json(text: &[u8], scratch: &mut TextBuf, out: &mut Vec<u8>) {
+    if is_plain(text) {
+        out.push(b'"');
+        out.extend_from_slice(text);
+        return out.push(b'"');
+    }
     scratch.clear();
     Form::Ndjson.value(text, scratch);
     out.extend_from_slice(scratch.as_bytes());
@@ -295,96 +309,47 @@ impl SliceHead {
     }
 }
 
-/// Start of the text of a slice. Parts are copied with a constant size, and the next part overwrites what is too much.
-struct Line {
-    bytes: [u8; MAX_LINE],
-    len: usize,
+/// Writes the text of a slice up to its body, and returns its length. Parts are copied with a constant size, and the next
+/// part overwrites what is too much.
+#[inline(always)]
+fn write_line(line: &mut [u8; MAX_LINE], head: &SliceHead, begin: u64, duration: u64) -> usize {
+    line[..MAX_HEAD].copy_from_slice(&head.bytes);
+    let at = num::decimal::<3>(line, head.len, begin);
+    if let Some(room) = line[at..].first_chunk_mut() {
+        *room = *b",\"dur\":\0";
+    }
+    num::decimal::<3>(line, at + 7, duration)
 }
-
-impl Line {
-    #[inline(always)]
-    fn new(head: &SliceHead) -> Self {
-        let mut bytes = [0; MAX_LINE];
-        bytes[..MAX_HEAD].copy_from_slice(&head.bytes);
-        Self { bytes, len: head.len }
-    }
-
-    #[inline(always)]
-    fn push<const N: usize>(&mut self, part: &[u8; N], len: usize) {
-        self.bytes[self.len..self.len + N].copy_from_slice(part);
-        self.len += len;
-    }
-
-    /// Appends nanoseconds as microseconds with three decimals, which are exact.
-    #[inline(always)]
-    fn microseconds(&mut self, ns: u64) {
-        let (us, rest) = (ns / 1000, (ns % 1000) as usize);
-        if us < 1000 {
-            let digits = &THREE_DIGITS[us as usize];
-            let n_zeros = usize::from(us < 100) + usize::from(us < 10);
-            let shifted = (u32::from_le_bytes(*digits) >> (8 * n_zeros)).to_le_bytes();
-            self.push(&shifted, 3 - n_zeros);
-        } else {
-            self.large(us);
-        }
-        let [first, second, third, _] = THREE_DIGITS[rest];
-        self.push(&[b'.', first, second, third], 4);
-    }
-
-    /// Appends a number.
-    #[inline(always)]
-    fn large(&mut self, number: u64) {
-        let mut text = [0; 24];
-        let (mut rest, mut at) = (number, 24);
-        while rest >= 1000 {
-            at -= 3;
-            let [first, second, third, _] = THREE_DIGITS[(rest % 1000) as usize];
-            text[at..at + 3].copy_from_slice(&[first, second, third]);
-            rest /= 1000;
-        }
-        let [first, second, third, _] = THREE_DIGITS[rest as usize];
-        text[at - 3..at].copy_from_slice(&[first, second, third]);
-        let n_zeros = usize::from(rest < 100) + usize::from(rest < 10);
-        let digits = &text[at - 3 + n_zeros..];
-        self.bytes[self.len..self.len + digits.len()].copy_from_slice(digits);
-        self.len += digits.len();
-    }
-}
-
-/// Digits of the numbers below 1000, and a zero byte.
-static THREE_DIGITS: [[u8; 4]; 1000] = {
-    let mut digits = [[0; 4]; 1000];
-    let mut number = 0;
-    while number < 1000 {
-        digits[number] = [digit(number / 100), digit(number / 10 % 10), digit(number % 10), 0];
-        number += 1;
-    }
-    digits
-};
 
 /// Appends a number.
-fn push_number(mut number: u64, out: &mut Vec<u8>) {
-    let mut text = [0; 20];
-    let mut at = text.len();
-    loop {
-        at -= 1;
-        text[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return out.extend_from_slice(&text[at..]);
-        }
-    }
+fn push_number(number: u64, out: &mut Vec<u8>) {
+    let mut text = [0; 24];
+    let len = num::dec(&mut text, 0, number);
+    out.extend_from_slice(&text[..len]);
 }
 
-/// Appends microseconds with three decimals, which are exact.
+/// Appends nanoseconds as microseconds with three decimals, which are exact.
 fn push_microseconds(ns: u64, out: &mut Vec<u8>) {
-    push_number(ns / 1000, out);
-    let [first, second, third, _] = THREE_DIGITS[(ns % 1000) as usize];
-    out.extend_from_slice(&[b'.', first, second, third]);
+    let mut text = [0; 32];
+    let len = num::decimal::<3>(&mut text, 0, ns);
+    out.extend_from_slice(&text[..len]);
 }
 
-const fn digit(number: usize) -> u8 {
-    b'0' + number as u8
+/// True if a text is printable ASCII that needs no escapes in JSON.
+#[inline]
+fn is_plain(text: &[u8]) -> bool {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let mut words = text.chunks_exact(8);
+    let are_plain = words.by_ref().all(|word| {
+        let word = word.try_into().map_or(0, u64::from_le_bytes);
+        // A byte is zero if its high bit is set here and not in itself; only bytes after such a one may be wrong.
+        let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+        let is_control = word.wrapping_sub(ONES << 5) & !word & HIGH;
+        let escaped = [b'"', b'\\', 0x7F].map(|byte| has_zero(word ^ (ONES * u64::from(byte))));
+        is_control | word & HIGH | escaped[0] | escaped[1] | escaped[2] == 0
+    });
+    are_plain && words.remainder().iter().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'))
 }
 
 #[cfg(test)]
@@ -396,13 +361,33 @@ mod tests {
         let head = SliceHead::new(Track { group: u32::MAX, id: u32::MAX });
         let powers = (0..20).flat_map(|n| [10u64.pow(n) - 1, 10u64.pow(n), 10u64.pow(n) + 1]);
         for ns in powers.chain([1234, 50_607, 1_002_003_004, u64::MAX]) {
-            let mut line = Line::new(&head);
-            line.microseconds(ns);
-            line.push(b",\"dur\":", 7);
-            line.microseconds(ns);
-            let text = std::str::from_utf8(&line.bytes[head.len..line.len]).unwrap();
+            let mut line = [0; MAX_LINE];
+            let len = write_line(&mut line, &head, ns, ns);
+            let text = std::str::from_utf8(&line[head.len..len]).unwrap();
             let expected = format!("{}.{:03}", ns / 1000, ns % 1000);
             assert_eq!(text, format!("{expected},\"dur\":{expected}"));
+            let mut text = Vec::new();
+            push_microseconds(ns, &mut text);
+            assert_eq!(String::from_utf8(text).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn plain_texts_are_those_without_escapes() {
+        for (len, byte) in [0, 1, 7, 8, 15, 16, 20].into_iter().flat_map(|len| (0..=255).map(move |byte| (len, byte))) {
+            for at in 0..len {
+                for neighbour in [b'x', b'!', b'#', b'[', b']', b'~', b' '] {
+                    let mut text = vec![neighbour; len];
+                    text[at] = byte;
+                    let is_printable = matches!(byte, b' '..=b'~') && !b"\"\\".contains(&byte);
+                    assert_eq!(is_plain(&text), is_printable, "{text:?}");
+                    let (mut scratch, mut out) = (TextBuf::new(), Vec::new());
+                    push_json(&text, &mut scratch, &mut out);
+                    scratch.clear();
+                    Form::Ndjson.value(&text, &mut scratch);
+                    assert_eq!(out, scratch.as_bytes());
+                }
+            }
         }
     }
 }

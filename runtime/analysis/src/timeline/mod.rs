@@ -225,15 +225,14 @@ struct ThreadTracks {
 struct Held {
     track: Track,
     time: u64,
-    /// Place of the body in [`Timeline::held_bodies`]; `None` for an end.
-    body: Option<Range<usize>>,
+    /// Body of the slice that begins; `None` for an end.
+    body: Option<CpuBody>,
     proof: Proof,
 }
 
 /// Slice that is open while changes are held.
 struct HeldSlice {
-    /// Place of the body in [`Timeline::held_bodies`].
-    body: Range<usize>,
+    body: CpuBody,
     has_proof: bool,
     /// True if it is written. A slice around one without proof is not: it ends before, and begins again after.
     is_shown: bool,
@@ -247,7 +246,77 @@ enum Proof {
     /// A dispatch somewhere in the trace.
     Dispatch,
     /// A dispatch, and an end of an interrupt of this class.
-    End(usize),
+    End(u32),
+}
+
+/// Body of a slice on the track of a CPU, or of a thread's states.
+#[derive(Clone, Copy)]
+enum CpuBody {
+    Fixed(FixedBody),
+    /// Interrupt, by row.
+    Frame(u32),
+    /// State of a thread that runs on a CPU, by the CPU's index.
+    OnCpu(u32),
+    /// Thread that runs, by slot.
+    Run(ThreadSlot),
+    /// Copy of the body of a thread, which may change before the slice is written: its place in [`CpuBodies::copies`].
+    Copy { start: u32, end: u32 },
+}
+
+/// Body that does not depend on the trace.
+#[derive(Clone, Copy)]
+enum FixedBody {
+    Switch,
+    Lost,
+    Off,
+    Dispatch,
+    IdleDispatch,
+}
+
+impl FixedBody {
+    /// Names and categories, in the order of the variants.
+    const NAMES: [(&str, &str); 5] = [
+        ("switch", "switch"),
+        ("lost", "lost"),
+        ("off", "off"),
+        ("dispatch", "dispatch"),
+        ("idle dispatch", "idle_dispatch"),
+    ];
+}
+
+/// Encoded bodies of the slices on the tracks of CPUs.
+#[derive(Default)]
+struct CpuBodies {
+    fixed: Vec<Vec<u8>>,
+    frames: Bodies,
+    on_cpu: Vec<Vec<u8>>,
+    runs: Vec<RunBody>,
+    /// Bodies of threads in held slices, one after the other.
+    copies: Vec<u8>,
+}
+
+impl CpuBodies {
+    fn get(&self, body: CpuBody) -> &[u8] {
+        self.get_from(&self.copies, body)
+    }
+
+    fn get_from<'b>(&'b self, copies: &'b [u8], body: CpuBody) -> &'b [u8] {
+        match body {
+            CpuBody::Fixed(fixed) => &self.fixed[fixed as usize],
+            CpuBody::Frame(row) => self.frames.get(row as usize),
+            CpuBody::OnCpu(at) => &self.on_cpu[at as usize],
+            CpuBody::Run(slot) => &self.runs[slot as usize].bytes,
+            CpuBody::Copy { start, end } => &copies[start as usize..end as usize],
+        }
+    }
+
+    /// Body of a held slice: a copy, if it may change. At most [`MAX_HELD`] names of limited length are copied.
+    fn hold(&mut self, body: CpuBody) -> CpuBody {
+        let CpuBody::Run(slot) = body else { return body };
+        let start = self.copies.len() as u32;
+        self.copies.extend_from_slice(&self.runs[slot as usize].bytes);
+        CpuBody::Copy { start, end: self.copies.len() as u32 }
+    }
 }
 
 /// Body of the slices of a thread, and the version of the names for which it is valid.
@@ -280,6 +349,11 @@ impl Bodies {
             encode(&mut self.bytes);
             self.places[row] = start..self.bytes.len();
         }
+        &self.bytes[self.places[row].clone()]
+    }
+
+    /// Body of a row that has been encoded.
+    fn get(&self, row: usize) -> &[u8] {
         &self.bytes[self.places[row].clone()]
     }
 }
@@ -331,24 +405,17 @@ struct Timeline<'o> {
     cpu_group: Option<u32>,
     mark_group: Option<u32>,
     mark_tracks: HashMap<Option<u64>, Track>,
-    runs: Vec<RunBody>,
-    /// Bodies of interrupts and of calls, by row.
-    frame_bodies: Bodies,
+    bodies: CpuBodies,
     /// Name and tail of the body that is being encoded.
     frame_name: Vec<u8>,
     frame_tail: Vec<u8>,
+    /// Bodies of calls by row, and their tails by class.
     call_bodies: Bodies,
-    /// Tails of the bodies of calls, by class.
     call_tails: Bodies,
-    switch: Vec<u8>,
-    lost: Vec<u8>,
-    off: Vec<u8>,
-    dispatch: [Vec<u8>; 2],
-    on_cpu: Vec<Vec<u8>>,
+    /// Body of the instant or state that is being written.
+    body: Vec<u8>,
     /// Held changes of CPU tracks, until the trace shows what their times mean.
     held: Option<Vec<Held>>,
-    /// Bodies of the held changes, one after the other.
-    held_bodies: Vec<u8>,
     /// Slices that were open when the first of the changes was held, by the id of their track.
     held_open: Vec<Vec<HeldSlice>>,
     /// Classes of interrupts that the held changes wait for, each once.
@@ -396,8 +463,7 @@ impl<'o> Timeline<'o> {
             sink.encode(name.as_bytes(), category, &[], &mut body);
             body
         };
-        let [switch, lost, off] = ["switch", "lost", "off"].map(|name| fixed(name, name));
-        let dispatch = [fixed("dispatch", "dispatch"), fixed("idle dispatch", "idle_dispatch")];
+        let bodies = FixedBody::NAMES.map(|(name, category)| fixed(name, category)).to_vec();
         let flow_body = fixed("message", "message");
         let [cut, not_returned, ended, open] = ["cut", "not_returned", "ended", "open"].map(|name| {
             let mut args = Vec::new();
@@ -422,19 +488,13 @@ impl<'o> Timeline<'o> {
             cpu_group: None,
             mark_group: None,
             mark_tracks: HashMap::default(),
-            runs: Vec::new(),
-            frame_bodies: Bodies::default(),
+            bodies: CpuBodies { fixed: bodies, ..CpuBodies::default() },
             frame_name: Vec::new(),
             frame_tail: Vec::new(),
             call_bodies: Bodies::default(),
             call_tails: Bodies::default(),
-            switch,
-            lost,
-            off,
-            dispatch,
-            on_cpu: Vec::new(),
+            body: Vec::new(),
             held: None,
-            held_bodies: Vec::new(),
             held_open: Vec::new(),
             held_classes: Vec::new(),
             n_proofs: None,
@@ -465,8 +525,8 @@ impl<'o> Timeline<'o> {
         for change in &changes {
             // Nearly all changes are calls.
             match *change {
-                Change::Entered { thread, row, time } if self.shows.calls => {
-                    self.begin_call(thread, row, time, machine);
+                Change::Entered { thread, row, address, time } if self.shows.calls => {
+                    self.begin_call(thread, row, address, time, machine);
                 }
                 Change::Left { thread, time, ending } if self.shows.calls => self.end_call(thread, time, ending),
                 _ => self.change(change, machine, rules),
@@ -486,7 +546,7 @@ impl<'o> Timeline<'o> {
                 // Slices that are written already stay.
                 if let Some(held) = &mut self.held {
                     held.clear();
-                    self.held_bodies.clear();
+                    self.bodies.copies.clear();
                     self.held_open.clear();
                     self.held_classes.clear();
                 } else if !self.cpus.is_empty() {
@@ -496,10 +556,9 @@ impl<'o> Timeline<'o> {
             }
             Change::Dispatched { at, from, to, idle } => {
                 if let Some(track) = self.cpus.get(at).and_then(|cpu| cpu.track) {
-                    let body = std::mem::take(&mut self.dispatch[usize::from(idle)]);
-                    self.begin(track, from, &body, Proof::Dispatch);
+                    let body = if idle { FixedBody::IdleDispatch } else { FixedBody::Dispatch };
+                    self.begin(track, from, CpuBody::Fixed(body), Proof::Dispatch);
                     self.end(track, to);
-                    self.dispatch[usize::from(idle)] = body;
                 }
             }
             Change::LossEnded { number, time } => {
@@ -511,9 +570,10 @@ impl<'o> Timeline<'o> {
             Change::Lifetime { thread, name, time } if self.shows.calls && self.slices.is_in_span(time) => {
                 let tracks = self.thread_tracks(thread, machine);
                 let calls = self.call_track(thread, tracks, machine);
-                let mut body = Vec::new();
-                self.slices.sink.encode(name.as_bytes(), "lifetime", &[], &mut body);
-                self.slices.instant(calls, time, &body);
+                let Self { slices, body, .. } = self;
+                body.clear();
+                slices.sink.encode(name.as_bytes(), "lifetime", &[], body);
+                slices.instant(calls, time, body);
             }
             Change::Message { thread, step, id, time } if self.shows.flows && self.shows.calls => {
                 let tracks = self.thread_tracks(thread, machine);
@@ -526,15 +586,15 @@ impl<'o> Timeline<'o> {
                 self.slices.flow(track, time, point, id, &self.flow_body);
             }
             Change::Mark { cpu, name, missed, time } if self.shows.marks && self.slices.is_in_span(time) => {
-                let Self { slices, mark_group, mark_tracks, .. } = self;
+                let Self { slices, mark_group, mark_tracks, body, .. } = self;
                 let group = *mark_group.get_or_insert_with(|| slices.new_group(b"marks"));
                 let named = cpu.map_or(String::from("all CPUs"), |cpu| format!("CPU {cpu}"));
                 let new = || slices.new_track(group, TrackKind::Slices, named.as_bytes());
                 let track = *mark_tracks.entry(cpu).or_insert_with(new);
                 let args = missed.map(|missed| ("missed", Arg::Number(missed.into())));
-                let mut body = Vec::new();
-                slices.sink.encode(name.as_bytes(), "mark", args.as_slice(), &mut body);
-                slices.instant(track, time, &body);
+                body.clear();
+                slices.sink.encode(name.as_bytes(), "mark", args.as_slice(), body);
+                slices.instant(track, time, body);
             }
             _ => {}
         }
@@ -595,11 +655,11 @@ impl<'o> Timeline<'o> {
             Some(Base::Thread(running)) => self.begin_run(at, running, time, machine),
             Some(fixed) => {
                 let (body, proof) = match fixed {
-                    Base::Lost => (self.lost.clone(), Proof::Given),
-                    Base::Off => (self.off.clone(), Proof::Given),
-                    _ => (self.switch.clone(), Proof::Dispatch),
+                    Base::Lost => (FixedBody::Lost, Proof::Given),
+                    Base::Off => (FixedBody::Off, Proof::Given),
+                    _ => (FixedBody::Switch, Proof::Dispatch),
                 };
-                self.begin(track, time, &body, proof);
+                self.begin(track, time, CpuBody::Fixed(body), proof);
             }
         }
     }
@@ -609,16 +669,16 @@ impl<'o> Timeline<'o> {
         let RunningThread { thread, idle, .. } = running;
         let track = self.cpu_track(at, machine);
         let slot = thread as usize;
-        if self.runs.len() <= slot {
-            self.runs.resize_with(slot + 1, RunBody::default);
+        if self.bodies.runs.len() <= slot {
+            self.bodies.runs.resize_with(slot + 1, RunBody::default);
         }
         let version = machine.names_version(thread);
-        let run = &self.runs[slot];
+        let run = &self.bodies.runs[slot];
         if run.version != version || run.idle != idle || thread == OTHERS || run.plain.is_empty() {
             let plain = self.run_body(running, machine);
-            self.runs[slot] = RunBody { version, idle, bytes: plain.clone(), plain, priority: None };
+            self.bodies.runs[slot] = RunBody { version, idle, bytes: plain.clone(), plain, priority: None };
         }
-        let (run, priority) = (&mut self.runs[slot], machine.priority_of(thread));
+        let (run, priority) = (&mut self.bodies.runs[slot], machine.priority_of(thread));
         if run.priority != priority {
             run.priority = priority;
             run.bytes.clear();
@@ -627,28 +687,24 @@ impl<'o> Timeline<'o> {
                 self.slices.sink.append("priority", priority.into(), &mut run.bytes);
             }
         }
-        let bytes = std::mem::take(&mut run.bytes);
-        self.begin(track, time, &bytes, Proof::Dispatch);
-        self.runs[slot].bytes = bytes;
+        self.begin(track, time, CpuBody::Run(thread), Proof::Dispatch);
         if self.system == System::Aix && self.shows.states {
             let tracks = self.thread_tracks(thread, machine);
             let states = self.state_track(thread, tracks, machine);
-            if self.on_cpu.len() <= at {
-                self.on_cpu.resize_with(at + 1, Vec::new);
+            if self.bodies.on_cpu.len() <= at {
+                self.bodies.on_cpu.resize_with(at + 1, Vec::new);
             }
-            if self.on_cpu[at].is_empty() {
+            if self.bodies.on_cpu[at].is_empty() {
                 let (name, mut body) = (format!("on {}", cpu_name(machine.cpu_id(at))), Vec::new());
                 let number = machine.cpu_id(at).map(|cpu| ("cpu", Arg::Number(cpu.into())));
                 self.slices.sink.encode(name.as_bytes(), "state", number.as_slice(), &mut body);
-                self.on_cpu[at] = body;
+                self.bodies.on_cpu[at] = body;
             }
-            let body = std::mem::take(&mut self.on_cpu[at]);
             // Threads that share a row run at the same time.
             if thread != OTHERS {
-                self.begin(states, time, &body, Proof::Dispatch);
+                self.begin(states, time, CpuBody::OnCpu(at as u32), Proof::Dispatch);
                 self.cpus[at].state = Some(states);
             }
-            self.on_cpu[at] = body;
         }
     }
 
@@ -687,10 +743,10 @@ impl<'o> Timeline<'o> {
             self.start_holding();
         }
         for (number, class, row) in machine.frames(at).skip(n_same) {
-            let mut bodies = std::mem::take(&mut self.frame_bodies);
-            let body = bodies.of(row, |out| self.frame_body(class, row, machine, rules, out));
-            self.begin(track, time, body, Proof::End(class));
-            self.frame_bodies = bodies;
+            let mut bodies = std::mem::take(&mut self.bodies.frames);
+            bodies.of(row, |out| self.frame_body(class, row, machine, rules, out));
+            self.bodies.frames = bodies;
+            self.begin(track, time, CpuBody::Frame(row as u32), Proof::End(class as u32));
             self.cpus[at].frames.push(OpenFrame { number, row });
         }
     }
@@ -747,18 +803,12 @@ impl<'o> Timeline<'o> {
     }
 
     /// Begins a slice on the track of a CPU, or keeps it until the trace shows what its time means.
-    fn begin(&mut self, track: Track, time: u64, body: &[u8], proof: Proof) {
+    fn begin(&mut self, track: Track, time: u64, body: CpuBody, proof: Proof) {
         if self.held.is_none() {
-            return self.slices.begin(track, time, body);
+            return self.slices.begin(track, time, self.bodies.get(body));
         }
-        let body = self.hold_body(body);
+        let body = self.bodies.hold(body);
         self.hold(Held { track, time, body: Some(body), proof });
-    }
-
-    fn hold_body(&mut self, body: &[u8]) -> Range<usize> {
-        let start = self.held_bodies.len();
-        self.held_bodies.extend_from_slice(body);
-        start..self.held_bodies.len()
     }
 
     /// Holds the changes of CPU tracks from now on.
@@ -769,26 +819,25 @@ impl<'o> Timeline<'o> {
         for (at, cpu) in cpus.iter().enumerate() {
             if let Some(track) = cpu.track {
                 let base = cpu.base.map(|base| match base {
-                    Base::Thread(running) => self.runs[running.thread as usize].bytes.clone(),
-                    Base::Lost => self.lost.clone(),
-                    Base::Off => self.off.clone(),
-                    Base::Switch => self.switch.clone(),
+                    Base::Thread(running) => CpuBody::Run(running.thread),
+                    Base::Lost => CpuBody::Fixed(FixedBody::Lost),
+                    Base::Off => CpuBody::Fixed(FixedBody::Off),
+                    Base::Switch => CpuBody::Fixed(FixedBody::Switch),
                 });
-                let frames = cpu.frames.iter().map(|frame| self.frame_bodies.of(frame.row, |_| {}).to_vec());
-                let bodies = base.into_iter().chain(frames).collect();
-                self.hold_open(track, bodies);
+                let frames = cpu.frames.iter().map(|frame| CpuBody::Frame(frame.row as u32));
+                self.hold_open(track, base.into_iter().chain(frames));
             }
             if let Some(state) = cpu.state {
-                self.hold_open(state, vec![self.on_cpu[at].clone()]);
+                self.hold_open(state, [CpuBody::OnCpu(at as u32)].into_iter());
             }
         }
         self.cpus = cpus;
     }
 
-    fn hold_open(&mut self, track: Track, bodies: Vec<Vec<u8>>) {
-        let held = |body: Vec<u8>| HeldSlice { body: self.hold_body(&body), has_proof: true, is_shown: true };
-        let open = bodies.into_iter().map(held).collect();
-        *of_track(&mut self.held_open, track) = open;
+    fn hold_open(&mut self, track: Track, bodies: impl Iterator<Item = CpuBody>) {
+        let Self { held_open, bodies: known, .. } = self;
+        let held = |body| HeldSlice { body: known.hold(body), has_proof: true, is_shown: true };
+        *of_track(held_open, track) = bodies.map(held).collect();
     }
 
     fn end(&mut self, track: Track, time: u64) {
@@ -800,9 +849,9 @@ impl<'o> Timeline<'o> {
 
     fn hold(&mut self, change: Held) {
         if let Proof::End(class) = change.proof
-            && !self.held_classes.contains(&class)
+            && !self.held_classes.contains(&(class as usize))
         {
-            self.held_classes.push(class);
+            self.held_classes.push(class as usize);
             self.n_proofs = None;
         }
         self.held.get_or_insert_default().push(change);
@@ -842,7 +891,7 @@ impl<'o> Timeline<'o> {
     /// Writes the changes that were held. Slices without proof are left out: no slice shows unknown time.
     fn release(&mut self, has_dispatch: bool) {
         self.held_classes.clear();
-        let (held, bodies) = (self.held.take().unwrap_or_default(), std::mem::take(&mut self.held_bodies));
+        let (held, copies) = (self.held.take().unwrap_or_default(), std::mem::take(&mut self.bodies.copies));
         let mut open = std::mem::take(&mut self.held_open);
         let has_proof = |change: &Held| self.has_proof(change.proof, has_dispatch);
         let are_proven =
@@ -850,7 +899,7 @@ impl<'o> Timeline<'o> {
         if are_proven {
             for Held { track, time, body, .. } in held {
                 match body {
-                    Some(body) => self.slices.begin(track, time, &bodies[body]),
+                    Some(body) => self.slices.begin(track, time, self.bodies.get_from(&copies, body)),
                     None => self.slices.end(track, time, &[]),
                 }
             }
@@ -862,7 +911,7 @@ impl<'o> Timeline<'o> {
                 Some(body) => {
                     let has_proof = self.has_proof(proof, has_dispatch);
                     if has_proof {
-                        self.slices.begin(track, time, &bodies[body.clone()]);
+                        self.slices.begin(track, time, self.bodies.get_from(&copies, body));
                     } else {
                         for outer in open.iter_mut().filter(|outer| outer.is_shown) {
                             outer.is_shown = false;
@@ -880,7 +929,7 @@ impl<'o> Timeline<'o> {
                         let first = open.iter().rposition(|outer| !outer.has_proof).map_or(0, |last| last + 1);
                         for outer in &mut open[first..] {
                             outer.is_shown = true;
-                            self.slices.begin(track, time, &bodies[outer.body.clone()]);
+                            self.slices.begin(track, time, self.bodies.get_from(&copies, outer.body));
                         }
                     }
                 }
@@ -890,7 +939,11 @@ impl<'o> Timeline<'o> {
         if !has_dispatch || open.iter().flatten().any(|slice| !slice.has_proof) {
             self.held = Some(Vec::new());
             for slice in open.iter_mut().flatten() {
-                slice.body = self.hold_body(&bodies[slice.body.clone()]);
+                if let CpuBody::Copy { start, end } = &mut slice.body {
+                    let new_start = self.bodies.copies.len() as u32;
+                    self.bodies.copies.extend_from_slice(&copies[*start as usize..*end as usize]);
+                    (*start, *end) = (new_start, self.bodies.copies.len() as u32);
+                }
             }
             self.held_open = open;
         }
@@ -900,7 +953,7 @@ impl<'o> Timeline<'o> {
         match proof {
             Proof::Given => true,
             Proof::Dispatch => has_dispatch,
-            Proof::End(class) => has_dispatch && self.is_proven(class),
+            Proof::End(class) => has_dispatch && self.is_proven(class as usize),
         }
     }
 
@@ -977,7 +1030,14 @@ impl<'o> Timeline<'o> {
         }
     }
 
-    fn begin_call(&mut self, thread: ThreadSlot, row: usize, time: u64, machine: &Machine) {
+    fn begin_call(
+        &mut self,
+        thread: ThreadSlot,
+        row: usize,
+        address: Option<u64>,
+        time: u64,
+        machine: &Machine,
+    ) {
         let process = machine.process_of(thread);
         let track = match self.threads.get_mut(thread as usize) {
             Some(Some(tracks)) if tracks.process == process && tracks.calls != NO_TRACK && tracks.cut.is_none() => {
@@ -987,15 +1047,17 @@ impl<'o> Timeline<'o> {
             _ => self.begin_first_call(thread, time, machine),
         };
         let Self { call_bodies, call_tails, slices, .. } = self;
+        if let Some(address) = address {
+            let (call, class) = machine.call_row(row);
+            let tail = call_tails.of(call.class, |out| slices.sink.encode_tail(class.as_str(), &[], out));
+            return slices.begin_encoded(track, time, |sink, out| sink.encode_address(address, tail, out));
+        }
         let body = call_bodies.of(row, |out| {
             let (call, class) = machine.call_row(row);
             let sink = &mut slices.sink;
             let tail = call_tails.of(call.class, |out| sink.encode_tail(class.as_str(), &[], out));
-            match (&call.name, call.address) {
-                (Some(name), _) => sink.encode_once(name, tail, out),
-                (None, Some(address)) => sink.encode_once(HexDigits::new(address).as_bytes(), tail, out),
-                (None, None) => sink.encode_once(class.as_str().as_bytes(), tail, out),
-            }
+            let name = call.name.as_deref().unwrap_or(class.as_str().as_bytes());
+            sink.encode_once(name, tail, out);
         });
         slices.begin(track, time, body);
     }
@@ -1078,9 +1140,10 @@ impl<'o> Timeline<'o> {
         let name = self.state_names.get(usize::from(state)).map_or("", String::as_str).to_owned();
         let cpu = machine.cpu_of(thread).filter(|_| name == "RUNNING");
         let cpu = cpu.map(|cpu| ("cpu", Arg::Number(cpu.into())));
-        let mut body = Vec::new();
-        self.slices.sink.encode(name.as_bytes(), "state", cpu.as_slice(), &mut body);
-        self.slices.begin(track, time, &body);
+        let Self { slices, body, .. } = self;
+        body.clear();
+        slices.sink.encode(name.as_bytes(), "state", cpu.as_slice(), body);
+        slices.begin(track, time, body);
         self.set_open(thread, tracks.has_call, true);
     }
 }

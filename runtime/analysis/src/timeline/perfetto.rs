@@ -3,10 +3,12 @@
 //! Every packet belongs to one sequence. Names are interned: a packet of its own gives a name its number before the first
 //! use.
 
+use super::HexDigits;
 use super::sink::{Arg, FlowPoint, Sink, SliceStart, Track, TrackArgs, TrackKind};
 use foldhash::HashMap;
 use prost::encoding::WireType;
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::io::{self, Write};
 
 /// Limit on interned names; further ones are written in full.
@@ -88,6 +90,8 @@ pub struct Perfetto<W> {
     more: Vec<u8>,
     names: HashMap<Box<[u8]>, u64>,
     n_names: u64,
+    /// Numbers of the names of calls at addresses.
+    addresses: HashMap<u64, u64>,
     /// Encoded numbers of the tracks, in their order.
     tracks: Vec<ShortVarint>,
     /// Names of the groups. Readers keep the first name of a process, but the last one is right, so names come at the end.
@@ -219,6 +223,7 @@ impl<W: Write> Perfetto<W> {
             more: Vec::new(),
             names: HashMap::default(),
             n_names: 0,
+            addresses: HashMap::default(),
             tracks: Vec::new(),
             groups: BTreeMap::new(),
             has_begun: false,
@@ -453,6 +458,22 @@ impl<W: Write> Sink for Perfetto<W> {
         } else {
             let new = self.intern(name);
             number(field::event::NAME_IID, new, out);
+        }
+        out.extend_from_slice(tail);
+    }
+
+    fn encode_address(&mut self, address: u64, tail: &[u8], out: &mut Vec<u8>) {
+        let (n_known, new) = (self.addresses.len(), self.n_names + 1);
+        match self.addresses.entry(address) {
+            Entry::Occupied(found) => number(field::event::NAME_IID, *found.get(), out),
+            Entry::Vacant(_) if n_known >= MAX_NAMES => {
+                text(field::event::NAME, HexDigits::new(address).as_bytes(), out);
+            }
+            Entry::Vacant(entry) => {
+                entry.insert(new);
+                self.intern(HexDigits::new(address).as_bytes());
+                number(field::event::NAME_IID, new, out);
+            }
         }
         out.extend_from_slice(tail);
     }

@@ -1,5 +1,6 @@
 //! Interface of the formats of timelines.
 
+use super::HexDigits;
 use std::io;
 
 /// Value of an argument of a slice or instant.
@@ -53,6 +54,11 @@ pub trait Sink {
 
     /// Appends a body to `out`: an encoded name and a tail. A name that occurs once in the timeline is not looked up.
     fn encode_once(&mut self, name: &[u8], tail: &[u8], out: &mut Vec<u8>);
+
+    /// Like [`Sink::encode_once`] for the hex digits of an address, which may occur again.
+    fn encode_address(&mut self, address: u64, tail: &[u8], out: &mut Vec<u8>) {
+        self.encode_once(HexDigits::new(address).as_bytes(), tail, out);
+    }
 
     /// Appends one more argument to an encoded body that has arguments.
     fn append(&mut self, name: &str, value: u64, body: &mut Vec<u8>);

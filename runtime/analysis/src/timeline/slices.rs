@@ -33,6 +33,15 @@ struct OpenSlices {
     last: u64,
 }
 
+impl OpenSlices {
+    /// True if a slice that begins at this time is written at once.
+    #[inline(always)]
+    fn is_usual(&self, time: u64, from: u64) -> bool {
+        let waits = self.slices.last().is_some_and(|slice| slice.state == Written::Later);
+        time >= from && self.slices.len() < MAX_DEPTH && !waits
+    }
+}
+
 struct OpenSlice {
     begin: u64,
     body: usize,
@@ -91,11 +100,7 @@ impl<'o> Slices<'o> {
     pub fn begin(&mut self, track: Track, time: u64, body: &[u8]) {
         let open = &mut self.tracks[track.id as usize - 1];
         let time = time.max(open.last);
-        let is_usual = time >= self.from
-            && self.n_slices < self.max_slices
-            && open.slices.len() < MAX_DEPTH
-            && open.slices.last().is_none_or(|slice| slice.state != Written::Later);
-        if !is_usual {
+        if !open.is_usual(time, self.from) || self.n_slices >= self.max_slices {
             return self.begin_any(track, time, body);
         }
         open.last = time;
@@ -105,6 +110,28 @@ impl<'o> Slices<'o> {
             open.bodies.extend_from_slice(body);
         }
         self.sink.begin(track, time, body);
+    }
+
+    /// Begins a slice whose body `encode` appends to a buffer.
+    #[inline]
+    pub fn begin_encoded(&mut self, track: Track, time: u64, encode: impl FnOnce(&mut dyn Sink, &mut Vec<u8>)) {
+        let Self { sink, tracks, from, keeps_bodies, n_slices, max_slices, .. } = self;
+        let open = &mut tracks[track.id as usize - 1];
+        let time = time.max(open.last);
+        if !open.is_usual(time, *from) || *n_slices >= *max_slices {
+            let mut body = Vec::new();
+            encode(&mut **sink, &mut body);
+            return self.begin_any(track, time, &body);
+        }
+        open.last = time;
+        *n_slices += 1;
+        let start = open.bodies.len();
+        open.slices.push(OpenSlice { begin: time, body: start, state: Written::Yes });
+        encode(&mut **sink, &mut open.bodies);
+        sink.begin(track, time, &open.bodies[start..]);
+        if !*keeps_bodies {
+            open.bodies.truncate(start);
+        }
     }
 
     /// Begins a slice before the span, in one that began there, or beyond a limit.
