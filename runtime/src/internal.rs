@@ -48,6 +48,8 @@ pub use crate::reader::aix::{compressed, cpu_files, cpu_files_among, is_trace};
 pub use crate::reader::files::Files;
 /// Reading of files that may be compressed.
 pub use crate::reader::{Input, Unpacker};
+/// Output directories that are complete or absent.
+pub use crate::unfinished::UnfinishedDirectory;
 
 // Names: messages and flags use the spellings and suggestions of the library.
 

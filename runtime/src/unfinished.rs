@@ -1,16 +1,18 @@
-//! Temporary files that are removed if a signal ends the process.
+//! Temporary files and directories that are removed if a signal ends the process.
 //!
-//! On Linux, the first such file of a command starts a thread that waits for HUP, INT and TERM. The thread removes the
+//! On Linux, the first of them in a command starts a thread that waits for HUP, INT and TERM. The thread removes the
 //! files and ends the process with the same signal, so that a shell sees the real cause. A signal that was ignored when
 //! the command started, as `nohup` does, stays ignored. Other systems do not report ignored signals, so no thread is
 //! started there; the next command removes leftover files.
 
+use crate::output::Output;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
-/// Paths of all unfinished files of this process.
+/// Paths of all unfinished files and directories of this process.
 static PATHS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn paths() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -66,6 +68,58 @@ impl Unfinished {
     }
 }
 
+/// A directory that still has its temporary name. It is removed with its files when it is dropped.
+#[derive(Debug)]
+pub struct UnfinishedDirectory {
+    directory: TempDir,
+    // Dropped last, so that a signal during the removal completes it.
+    _registration: Registration,
+}
+
+impl UnfinishedDirectory {
+    /// Creates a hidden directory beside `path`, its final name.
+    ///
+    /// # Errors
+    /// The directory cannot be created, or `path` has no last part.
+    pub fn beside(path: &Path) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        signals::watch();
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
+        let prefix = format!(".{name}.");
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(".unfinished");
+        // As usual for a directory; a temporary one would be private.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        let mut paths = paths();
+        let directory = builder.tempdir_in(Output::directory(path))?;
+        let path = directory.path().to_owned();
+        paths.push(path.clone());
+        drop(paths);
+        Ok(Self { directory, _registration: Registration(path) })
+    }
+
+    /// Its temporary path.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Renames the directory to its final name, which may be that of an empty directory. Blocks forever if a signal is
+    /// already ending the process.
+    ///
+    /// # Errors
+    /// The directory cannot be renamed.
+    pub fn persist(self, path: &Path) -> io::Result<()> {
+        let paths = paths();
+        if path.is_dir() {
+            fs::remove_dir(path)?;
+        }
+        let renamed = fs::rename(self.path(), path);
+        drop(paths);
+        renamed
+    }
+}
+
 #[cfg(target_os = "linux")]
 pub(crate) use signals::remove_at_signals;
 
@@ -82,7 +136,7 @@ mod signals {
     /// True in commands. A program that uses the library handles signals itself.
     static IS_WANTED: AtomicBool = AtomicBool::new(false);
 
-    /// Removes the unfinished files from now on if a signal ends the process.
+    /// Removes the unfinished files and directories from now on if a signal ends the process.
     pub(crate) fn remove_at_signals() {
         IS_WANTED.store(true, Ordering::Relaxed);
     }
@@ -110,7 +164,9 @@ mod signals {
     fn end_by(signal: i32) {
         // The lock is held until the process ends, so that no more files are created or renamed.
         let paths = super::paths();
-        paths.iter().for_each(|path| drop(fs::remove_file(path)));
+        for path in &*paths {
+            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        }
         let _ = emulate_default_handler(signal);
     }
 

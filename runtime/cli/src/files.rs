@@ -4,6 +4,8 @@
 
 use std::io;
 use std::path::Path;
+#[cfg(feature = "arrow")]
+pub use tfbc::internal::UnfinishedDirectory;
 pub use tfbc::internal::{FileId, Input, Output, Unpacker, cpu_files};
 
 /// Reads a file of at most `max` bytes.

@@ -1,7 +1,7 @@
 //! `tfbc report --to arrow` and `--to parquet`: tables for other programs.
 
 use super::console::{CommandResult, Console, Failure, Message, Status};
-use super::files::Output;
+use super::files::{Output, UnfinishedDirectory};
 use super::inputs::{self, Inputs};
 use super::trace::{self, InputIndex, PlannedReport, Reporter, SystemOptions};
 use super::trace_args::TraceArgs;
@@ -224,7 +224,7 @@ impl Monitor for Messages<'_, '_, '_> {
 
 /// New directory, which gets its final name when all its files are complete.
 struct NewDirectory {
-    unfinished: PathBuf,
+    unfinished: UnfinishedDirectory,
     path: PathBuf,
 }
 
@@ -235,24 +235,14 @@ impl NewDirectory {
         {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the directory is not empty"));
         }
-        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
-        let unfinished = path.with_file_name(format!(".{name}.{}.unfinished", std::process::id()));
-        fs::create_dir(&unfinished)?;
-        Ok(Self { unfinished, path: path.to_owned() })
+        if path.exists() && !path.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is a file, not a directory"));
+        }
+        Ok(Self { unfinished: UnfinishedDirectory::beside(path)?, path: path.to_owned() })
     }
 
     fn commit(self) -> io::Result<()> {
-        if self.path.is_dir() {
-            fs::remove_dir(&self.path)?;
-        }
-        fs::rename(&self.unfinished, &self.path)
-    }
-}
-
-impl Drop for NewDirectory {
-    fn drop(&mut self) {
-        // After a commit there is nothing to remove.
-        let _ = fs::remove_dir_all(&self.unfinished);
+        self.unfinished.persist(&self.path)
     }
 }
 
@@ -379,7 +369,7 @@ impl TableRun<'_> {
             Some(path) if self.flags.by_event && !is_stdout => Some(NewDirectory::create(path).map_err(failed)?),
             _ => None,
         };
-        let in_directory = |name: String| directory.as_ref().map(|directory| directory.unfinished.join(name));
+        let in_directory = |name: String| directory.as_ref().map(|directory| directory.unfinished.path().join(name));
         let path_of_notices = self.flags.notices.clone().or_else(|| in_directory(format!("notices.{to}")));
         let mut notice_file = match &path_of_notices {
             Some(path) => {
@@ -401,7 +391,7 @@ impl TableRun<'_> {
         let mut files = EventFiles {
             form: self.form,
             compression: self.flags.compress,
-            directory: directory.as_ref().map(|directory| directory.unfinished.clone()),
+            directory: directory.as_ref().map(|directory| directory.unfinished.path().to_owned()),
             output: self.output,
             n_rows: BTreeMap::new(),
             is_open: false,
@@ -470,7 +460,7 @@ impl TableRun<'_> {
         }
         if let Some(directory) = directory {
             let text = files.describe(&options.metadata.pairs());
-            fs::write(directory.unfinished.join("_tfbc.json"), text).map_err(failed)?;
+            fs::write(directory.unfinished.path().join("_tfbc.json"), text).map_err(failed)?;
             directory.commit().map_err(failed)?;
         }
         trace::report_no_match(self.console, &self.wanted.filters, all.rows + all.filtered, all.rows);

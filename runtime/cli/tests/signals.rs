@@ -32,7 +32,7 @@ fn beginning(args: &[&str]) -> Vec<u8> {
     [STREAM64.to_vec(), factors64(1, 1, 2)].concat().into_iter().chain(events).collect()
 }
 
-/// Starts a command and waits for its temporary file. The shell runs `before` first.
+/// Starts a command and waits for its temporary file or directory. The shell runs `before` first.
 fn start(directory: &Path, before: &str, name: &str, args: &[&str]) -> Child {
     let mut child = Command::new("sh")
         .args(["-c", &format!("{before} exec \"$0\" \"$@\"")])
@@ -46,7 +46,7 @@ fn start(directory: &Path, before: &str, name: &str, args: &[&str]) -> Child {
         .unwrap();
     child.stdin.as_mut().unwrap().write_all(&beginning(args)).unwrap();
     let begun = Instant::now();
-    while !names(&directory.join("out")).iter().any(|name| name.starts_with(".tfbc-")) {
+    while !names(&directory.join("out")).iter().any(|name| name.starts_with('.')) {
         assert!(child.try_wait().unwrap().is_none(), "{name} {args:?} has ended");
         assert!(begun.elapsed() < Duration::from_secs(60), "{name} {args:?} writes nothing");
         std::thread::sleep(Duration::from_millis(1));
@@ -96,6 +96,33 @@ fn a_signal_removes_the_unfinished_file() {
             }
         }
     }
+}
+
+#[cfg(feature = "arrow")]
+#[test]
+fn a_signal_removes_the_unfinished_directory() {
+    let args = ["report", "--to", "arrow", "--by-event", "-o", "out/product", "-"];
+    for signal in unignored_signals() {
+        let world = test_directory(None);
+        let mut child = start(world.path(), "", "tfbc", &args);
+        send(&child, signal);
+        let _stdin = child.stdin.take();
+        assert_eq!(child.wait().unwrap().signal(), Some(signal.as_raw()));
+        assert!(names(&world.path().join("out")).is_empty(), "{signal:?}");
+    }
+    let world = test_directory(None);
+    let mut child = start(world.path(), "", "tfbc", &args);
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    assert_eq!(names(&world.path().join("out")), ["product"]);
+    assert!(names(&world.path().join("out/product")).contains(&String::from("010.arrows")));
+    // A file in its place is refused before any event is read.
+    let world = test_directory(Some("old"));
+    fs::write(world.path().join("trace"), beginning(&args)).unwrap();
+    let mut command = command("tfbc");
+    let args = [&args[..args.len() - 1], &["trace"]].concat();
+    let (_, err, status) = run(command.current_dir(world.path()).args(args));
+    assert_eq!((err.as_str(), status), ("error: cannot write out/product: it is a file, not a directory\n", 1));
 }
 
 #[test]
