@@ -6,6 +6,7 @@
 use super::clock::Clock;
 use super::owners::Owner;
 use super::writer::{FormatCounts, RecordWriter};
+use crate::engine::WRITE_AT;
 use crate::reader::kev::{KevRecord, KevSlot};
 use crate::temporary::temporary;
 use crate::work::Meter;
@@ -40,9 +41,10 @@ impl<W> Timed<W> {
     }
 
     fn push(&mut self, kind: u8, ns: u64, out: &mut TextBuf) {
-        out.push(&[kind]);
-        out.push(&ns.to_le_bytes());
-        out.push(&(self.text.len() as u64).to_le_bytes());
+        let mut header = [kind; HEADER];
+        header[1..9].copy_from_slice(&ns.to_le_bytes());
+        header[9..].copy_from_slice(&(self.text.len() as u64).to_le_bytes());
+        out.push(&header);
         out.push(self.text.as_bytes());
     }
 }
@@ -193,7 +195,16 @@ impl Sorter {
             return merge(self.runs, out);
         }
         self.rows.sort_by_key(|row| row.ns);
-        self.rows.iter().try_for_each(|row| out.write_all(&self.texts[row.start..row.start + row.len]))?;
+        // An output may search every text that it is given for its last line.
+        let mut texts = Vec::new();
+        for SortedRow { start, len, .. } in &self.rows {
+            texts.extend_from_slice(&self.texts[*start..start + len]);
+            if texts.len() >= WRITE_AT {
+                out.write_all(&texts)?;
+                texts.clear();
+            }
+        }
+        out.write_all(&texts)?;
         out.flush()
     }
 }
