@@ -1,10 +1,10 @@
 //! Conditions of `--where` on the properties and fields of events.
 
 use crate::catalog::Catalog;
-use crate::context::{EventPlace, ThreadContext};
+use crate::context::{EventPlace, RequiredContext, ThreadContext};
 use crate::events::EventColumns;
 use crate::expression::{Bound, Condition, Expression, Operand, Verdict};
-use crate::fields::{Field, FieldReader, FieldValue};
+use crate::fields::{Field, FieldValue, FieldsProgress, NamedFields};
 use crate::formats::Formats;
 use crate::ids::EventId;
 use crate::qnx_report::owners::Owner;
@@ -15,8 +15,8 @@ use crate::reader::kev::{KevHeader, KevRecord, QnxRelease};
 use crate::suggest::hint;
 use crate::time_zone::utc;
 use crate::work::MaxWork;
-use std::collections::HashSet;
-use tfbc_vm::{EventInput, Limits, Timers};
+use std::collections::{HashMap, HashSet};
+use tfbc_vm::{Context, Event, Limits, Timers};
 
 /// Property of an event, or name of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,51 +104,107 @@ fn bind(expression: &Expression, system: System, release: Option<QnxRelease>) ->
     expression.bind(system, release, |name| Ok(Subject::parse(name))).unwrap_or_default()
 }
 
-/// Conditions on AIX events.
-pub(crate) struct HookConditions {
-    bound: Bound<Subject>,
-    fields: FieldReader,
+/// Context that the conditions of an expression need, besides that of fields; `None` if they need none.
+pub(crate) fn required_context(expression: &Expression) -> Option<RequiredContext> {
+    let subjects = expression.fields().map(Subject::parse);
+    subjects.fold(None, |required, subject| {
+        let context = required.unwrap_or_default();
+        match subject {
+            Subject::Seq | Subject::Tid | Subject::Thread | Subject::Field(_) => required,
+            Subject::Cpu | Subject::Pid | Subject::Process => Some(context),
+            Subject::Svc => Some(RequiredContext { svc: true, ..context }),
+            Subject::Depth => Some(RequiredContext { depth: true, ..context }),
+        }
+    })
 }
 
-impl HookConditions {
-    pub fn new(expression: &Expression, limits: Limits, max_work: MaxWork) -> Self {
-        Self { bound: bind(expression, System::Aix, None), fields: FieldReader::new(limits, max_work) }
+/// Conditions on AIX events.
+pub(crate) struct HookConditions<'c> {
+    bound: Bound<HookSubject>,
+    fields: NamedFields<'c>,
+    needs: ConditionsNeed,
+}
+
+/// Part of an event's context that conditions need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ConditionsNeed {
+    Nothing,
+    Cpu,
+    Everything,
+}
+
+/// Property of an event, or number of a field's name.
+#[derive(Debug, Clone)]
+enum HookSubject {
+    Property(Subject),
+    Field(usize),
+}
+
+impl<'c> HookConditions<'c> {
+    pub fn new(catalog: &'c Catalog<'c>, expression: &Expression, limits: Limits, max_work: MaxWork) -> Self {
+        let mut numbers = HashMap::new();
+        let mut names = Vec::new();
+        let subject = |name: &str| {
+            Ok(match Subject::parse(name) {
+                Subject::Field(name) => HookSubject::Field(*numbers.entry(name).or_insert_with_key(|name| {
+                    names.push(name.clone());
+                    names.len() - 1
+                })),
+                property => HookSubject::Property(property),
+            })
+        };
+        let bound = expression.bind(System::Aix, None, subject).unwrap_or_default();
+        let need = |subject: &HookSubject| match subject {
+            HookSubject::Property(Subject::Seq | Subject::Tid) => ConditionsNeed::Nothing,
+            HookSubject::Property(Subject::Cpu) => ConditionsNeed::Cpu,
+            _ => ConditionsNeed::Everything,
+        };
+        let needs = bound.fields().map(need).max().unwrap_or(ConditionsNeed::Nothing);
+        Self { bound, fields: NamedFields::new(catalog, names, limits, max_work), needs }
+    }
+
+    /// Part of an event's context that the conditions need.
+    #[inline(always)]
+    pub fn needs(&self) -> ConditionsNeed {
+        self.needs
     }
 
     /// True if the expression selects an event. Does not change the timers.
-    pub fn select(
+    pub fn select<'e>(
         &mut self,
-        catalog: &Catalog<'_>,
-        raw: &RawEvent<'_>,
+        raw: &RawEvent<'e>,
+        time_ns: u64,
         facts: &ThreadContext<'_>,
-        input: &EventInput<'_, '_>,
+        context: impl Fn() -> Context<'e>,
         timers: &mut Timers,
     ) -> bool {
-        let Self { bound, fields } = self;
-        let mut found: Option<Vec<Field>> = None;
-        let number = |number: Option<u64>| number.map(Operand::from);
+        let Self { bound, fields, .. } = self;
+        let mut progress = FieldsProgress::default();
         let verdict = bound.test_by(
             EventId::Hook(raw.id),
             || subhook(raw),
             |condition| {
-                let operand = match condition.field() {
-                    Subject::Field(name) => {
-                        let fields = found.get_or_insert_with(|| match catalog.lookup(raw.id) {
-                            Some(entry) => fields.read(catalog, entry, timers, input),
-                            None => Vec::new(),
-                        });
-                        return test_condition(condition, fields, name);
+                let number = match condition.field() {
+                    HookSubject::Field(name) => {
+                        let (record, offset) = (None, raw.offset);
+                        let event = Event { bytes: raw.bytes, wide: raw.wide, record, time_ns, offset };
+                        let value = fields.value(*name, raw.id, &event, &context, timers, &mut progress);
+                        return meets_value(condition, &value);
                     }
-                    Subject::Seq => number(raw.number.checked_sub(1)),
-                    Subject::Cpu => number(facts.cpu),
-                    Subject::Pid => number(facts.pid),
-                    Subject::Tid => number(Some(raw.tid)),
-                    Subject::Process => return meets_path(condition, facts.path),
-                    Subject::Svc => (!facts.svc.is_empty()).then(|| Operand::from(facts.svc)),
-                    Subject::Depth => number(Some(facts.depth.into())),
-                    Subject::Thread => None,
+                    HookSubject::Property(property) => match property {
+                        Subject::Seq => raw.number.checked_sub(1),
+                        Subject::Cpu => facts.cpu,
+                        Subject::Pid => facts.pid,
+                        Subject::Tid => Some(raw.tid),
+                        Subject::Depth => Some(facts.depth.into()),
+                        Subject::Process => return meets_path(condition, facts.path),
+                        Subject::Svc if !facts.svc.is_empty() => {
+                            return Some(condition.is_met_by(&Operand::from(facts.svc)));
+                        }
+                        Subject::Svc | Subject::Thread | Subject::Field(_) => None,
+                    },
                 };
-                operand.map(|operand| condition.is_met_by(&operand))
+                number.map(|number| condition.is_met_by_number(number.into()))
             },
         );
         verdict == Verdict::Yes
@@ -189,6 +245,9 @@ impl<'r> RecordConditions<'r> {
             || None,
             |condition| {
                 let operand = match condition.field() {
+                    Subject::Field(name) if !printer.is_named(record) => {
+                        return printer.argument(record, name).and_then(|value| meets_value(condition, &value));
+                    }
                     Subject::Field(name) => {
                         return test_condition(
                             condition,
@@ -212,7 +271,7 @@ impl<'r> RecordConditions<'r> {
 }
 
 /// Tests the path of a program, or its last part if the condition's value has no `/`. `None` if it is unknown.
-fn meets_path(condition: &Condition<Subject>, path: &[u8]) -> Option<bool> {
+fn meets_path<F>(condition: &Condition<F>, path: &[u8]) -> Option<bool> {
     let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let path = if condition.text().contains('/') { path } else { base };
     (!path.is_empty()).then(|| condition.is_met_by(&Operand::from(path)))
@@ -224,12 +283,12 @@ fn test_condition(condition: &Condition<Subject>, fields: &[Field], name: &str) 
 }
 
 /// Tests a value. A list is tested by its items: one of them must meet the condition.
-fn meets_value(condition: &Condition<Subject>, value: &FieldValue) -> Option<bool> {
+fn meets_value<F>(condition: &Condition<F>, value: &FieldValue) -> Option<bool> {
     let text = |text: &str| Some(condition.is_met_by(&Operand::from(text.as_bytes())));
     match value {
         FieldValue::Missing | FieldValue::Struct(_) => None,
         FieldValue::Bool(bit) => text(if *bit { "true" } else { "false" }),
-        FieldValue::Integer(number) => Some(condition.is_met_by(&Operand::Number(*number))),
+        FieldValue::Integer(number) => Some(condition.is_met_by_number(*number)),
         FieldValue::Float(number) => Some(condition.is_met_by_float(*number)),
         FieldValue::Text(word) => text(word),
         FieldValue::Bytes(bytes) => {

@@ -2,6 +2,7 @@
 
 use crate::aix_report::options::AixReportOptions;
 use crate::catalog::{Catalog, HookEntry};
+use crate::conditions::required_context;
 use crate::context::RequiredContext;
 use crate::general_path;
 use crate::ids::IdSet;
@@ -14,6 +15,8 @@ pub(crate) struct Demand {
     pub ids: Option<IdSet>,
     /// True if anything in the report depends on processes, threads, CPUs or system calls.
     pub context: bool,
+    /// True if lines depend on them, and not only the choice of events.
+    pub context_in_lines: bool,
     /// Required context besides processes and CPUs.
     pub wanted: RequiredContext,
     /// True if a shown event reads timers. Hidden events must then still start them.
@@ -28,7 +31,7 @@ impl Demand {
         }
         let catalog = readers.catalog;
         let mut ids = IdSet::default();
-        let mut asked = RequiredState::of(options);
+        let mut asked = RequiredState::of_lines(options);
         let entries = || (0..=u16::MAX).filter_map(|id| Some((id, catalog.lookup(id)?)));
         let shown = |id| options.shows(catalog, id);
         for (id, entry) in entries().filter(|(id, _)| shown(*id)) {
@@ -41,13 +44,16 @@ impl Demand {
                 asked = asked.or(readers.state_of(entry));
             }
         }
+        let context_in_lines = asked.context;
+        asked = asked.or(RequiredState::of_filter(options));
         for id in [hooks::TRACE_ON, hooks::TRACE_OFF, hooks::HEADER, hooks::UTILITY] {
             ids.insert(id);
         }
         if asked.context {
             options.context.ids().for_each(|id| ids.insert(id));
         }
-        Self { ids: Some(ids), context: asked.context, wanted: asked.wanted, timers: asked.timers }
+        let RequiredState { context, wanted, timers, .. } = asked;
+        Self { ids: Some(ids), context, context_in_lines, wanted, timers }
     }
 
     /// Demand of a report that shows nearly all events: all ids are read, and only unused context is left out.
@@ -56,12 +62,14 @@ impl Demand {
         let serves_others = |id| matches!(id, hooks::UNDEFINED | hooks::ID_IS_ZERO);
         let shown = |entry: &&HookEntry| options.filter.shows(entry.id()) || serves_others(entry.id());
         let of_shown = catalog.entries().filter(shown).map(|entry| readers.state_of(entry));
-        let mut asked = of_shown.fold(RequiredState::of(options), RequiredState::or);
+        let mut asked = of_shown.fold(RequiredState::of_lines(options), RequiredState::or);
         if asked.timers {
             let setting = catalog.entries().filter(|entry| entry.has_effects).map(|entry| readers.state_of(entry));
             asked = setting.fold(asked, RequiredState::or);
         }
-        Self { ids: None, context: asked.context, wanted: asked.wanted, timers: asked.timers }
+        let context_in_lines = asked.context;
+        let RequiredState { context, wanted, timers, .. } = asked.or(RequiredState::of_filter(options));
+        Self { ids: None, context, context_in_lines, wanted, timers }
     }
 }
 
@@ -199,19 +207,18 @@ struct RequiredState {
 }
 
 impl RequiredState {
-    /// State that columns and filter read.
-    fn of(options: &AixReportOptions) -> Self {
-        Self {
-            context: options.follow_context
-                || options.columns.need_context()
-                || options.filter.needs_earlier_events()
-                || options.conditions.is_some(),
-            wanted: match options.conditions {
-                Some(_) => RequiredContext::ALL,
-                None => options.columns.wanted().or(options.filter.wanted()),
-            },
-            ..Self::default()
-        }
+    /// State that columns read.
+    fn of_lines(options: &AixReportOptions) -> Self {
+        let context = options.follow_context || options.columns.need_context();
+        Self { context, wanted: options.columns.wanted(), ..Self::default() }
+    }
+
+    /// State that the filter and conditions read.
+    fn of_filter(options: &AixReportOptions) -> Self {
+        let AixReportOptions { filter, conditions, .. } = options;
+        let of_conditions = conditions.as_ref().and_then(required_context);
+        let context = filter.needs_earlier_events() || of_conditions.is_some();
+        Self { context, wanted: of_conditions.unwrap_or_default().or(filter.wanted()), ..Self::default() }
     }
 
     fn or(self, other: Self) -> Self {

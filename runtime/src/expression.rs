@@ -189,6 +189,11 @@ impl Expression {
         Ok(Self { events })
     }
 
+    /// Names of the fields of all conditions.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
+        self.events.iter().flat_map(|event| event.conditions.iter().map(|condition| &condition.field[..]))
+    }
+
     /// Looks up the ids and the fields of the conditions. `release` is the release of a QNX log; its event names depend
     /// on it.
     ///
@@ -334,6 +339,15 @@ impl<F> Condition<F> {
             }
         };
         self.operator.admits(order)
+    }
+
+    /// True if a number meets the condition.
+    #[inline]
+    pub fn is_met_by_number(&self, found: i128) -> bool {
+        match &self.value {
+            Constant { number: Some(number), regex: None, .. } => self.operator.admits(found.cmp(number)),
+            _ => self.is_met_by(&Operand::Number(found)),
+        }
     }
 
     /// True if a float meets the condition.

@@ -208,8 +208,12 @@ impl Filter {
 
     /// True if process and CPU of an event are admitted.
     pub(crate) fn admits_facts(&self, facts: &ThreadContext<'_>) -> bool {
-        self.processes.as_ref().is_none_or(|processes| processes.admits(facts))
-            && self.cpus.as_ref().is_none_or(|cpus| facts.cpu.is_some_and(|cpu| cpus.contains(cpu)))
+        self.processes.as_ref().is_none_or(|processes| processes.admits(facts)) && self.admits_cpu(facts.cpu)
+    }
+
+    /// True if the CPU of an event is admitted.
+    pub(crate) fn admits_cpu(&self, cpu: Option<u64>) -> bool {
+        self.cpus.as_ref().is_none_or(|cpus| cpu.is_some_and(|cpu| cpus.contains(cpu)))
     }
 }
 

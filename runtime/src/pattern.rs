@@ -164,17 +164,24 @@ struct FinderTables {
 const NO_MATCH: u8 = 0;
 /// Use of a byte that is a whole match, no matter what follows.
 const WHOLE_MATCH: u8 = 1;
-/// Use of other bytes.
+/// Use of other bytes. It has no bit in common with the others, so blocks of bytes are tested at once.
 const BY_TABLE: u8 = 2;
 
-/// Number of bytes at the start of a text that have a use.
+/// Number of bytes at the start of a text that have a use, which is not [`BY_TABLE`].
 #[inline(always)]
 fn count<const USE: u8>(uses: &[u8; 256], text: &[u8]) -> usize {
-    let differs = |byte: &u8| uses[usize::from(*byte)] ^ USE;
-    let (blocks, _) = text.as_chunks::<BLOCK>();
-    let is_other = |block: &[u8; BLOCK]| block.iter().fold(0, |other, byte| other | differs(byte)) > 0;
-    let start = BLOCK * blocks.iter().position(is_other).unwrap_or(blocks.len());
-    start + text[start..].iter().take_while(|byte| differs(byte) == 0).count()
+    let of = |byte: u8| uses[usize::from(byte)];
+    let has_use = |&[a, b, c, d, e, f, g, h]: &[u8; 8]| match USE {
+        NO_MATCH => of(a) | of(b) | of(c) | of(d) | of(e) | of(f) | of(g) | of(h) == NO_MATCH,
+        _ => of(a) & of(b) & of(c) & of(d) & of(e) & of(f) & of(g) & of(h) == WHOLE_MATCH,
+    };
+    let (mut n, mut rest) = (0, text);
+    while let Some((block, after)) = rest.split_first_chunk()
+        && has_use(block)
+    {
+        (n, rest) = (n + block.len(), after);
+    }
+    n + rest.iter().take_while(|byte| of(**byte) == USE).count()
 }
 
 /// Deterministic automaton that says where a match ends.

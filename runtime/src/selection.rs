@@ -71,5 +71,9 @@ pub(crate) fn admits_facts(
     elapsed_ns: u64,
 ) -> bool {
     filter.admits_event(tid, elapsed_ns)
-        && (!filter.needs_earlier_events() || filter.admits_facts(&context.facts_of(tid, cpu)))
+        && match (&filter.processes, &filter.cpus) {
+            (None, None) => true,
+            (None, Some(_)) => filter.admits_cpu(context.cpu_of(tid, cpu)),
+            (Some(_), _) => filter.admits_facts(&context.facts_of(tid, cpu)),
+        }
 }

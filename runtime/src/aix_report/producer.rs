@@ -3,11 +3,11 @@
 
 use super::batch::{Batch, MAX_EVENTS, SharedContext, SvcText};
 use super::finish::Grep;
-use super::line::LineState;
+use super::line::{LineState, NO_PATHS};
 use super::notes::EventNotes;
 use super::options::{AixReportOptions, FieldPlacement};
 use crate::catalog::Catalog;
-use crate::conditions::HookConditions;
+use crate::conditions::{ConditionsNeed, HookConditions};
 use crate::context::{ContextState, DepthAndSvc, RequiredContext, SvcRef, ThreadContext};
 use crate::demand::{Disposition, EventPolicy};
 use crate::engine::{Chunk, Producer};
@@ -398,11 +398,13 @@ struct Collector<'w> {
     max_events: usize,
     filter: Filter,
     grep: Option<Grep>,
-    conditions: Option<HookConditions>,
+    conditions: Option<HookConditions<'w>>,
     /// True if the filter needs more than the hook id of an event.
     by_facts: bool,
     /// True if a column, filter or template needs the context.
     by_context: bool,
+    /// True if batches have the context of their events.
+    context_in_lines: bool,
     state: TraceState,
     start: Option<StartTime>,
     context: ContextState,
@@ -454,9 +456,10 @@ impl<'w> Collector<'w> {
             filter: options.filter.clone(),
             grep: options.grep.as_ref().map(Grep::new),
             conditions: (options.conditions.as_ref())
-                .map(|expression| HookConditions::new(expression, options.limits, options.max_work)),
-            by_facts: options.filter.needs_context(),
+                .map(|expression| HookConditions::new(catalog, expression, options.limits, options.max_work)),
+            by_facts: options.filter.needs_context() || options.conditions.is_some(),
             by_context: plan.needs.context,
+            context_in_lines: plan.needs.context_in_lines,
             state: TraceState::default(),
             start: None,
             context: ContextState::within(
@@ -507,8 +510,8 @@ impl<'w> Collector<'w> {
 
     /// Fast path: adds a run of events in the common encodings, as long as they are in the buffer.
     fn push_common(&mut self, logs: &mut Logs, batch: &mut Batch) {
-        // The delta of an event needs the time of every event before it, shown or not. Conditions need its fields.
-        if self.options.delta_of_all || self.conditions.is_some() {
+        // The delta of an event needs the time of every event before it, shown or not.
+        if self.options.delta_of_all || self.notes.is_some() && self.conditions.is_some() {
             return;
         }
         if self.notes.is_some() {
@@ -531,10 +534,24 @@ impl<'w> Collector<'w> {
     /// Adds the events of a run. `KIND` says what must be done for each of them.
     #[inline(never)]
     fn push_run<const KIND: u8>(&mut self, logs: &mut Logs, batch: &mut Batch) -> EventSpan {
-        let Self { infos, plan, filter, by_context, state, context, settings, max_events, .. } = self;
+        let Self {
+            infos,
+            plan,
+            filter,
+            conditions,
+            by_context,
+            context_in_lines,
+            state,
+            context,
+            settings,
+            timers,
+            max_events,
+            ..
+        } = self;
         let (room, max_events) = (batch.room(), *max_events);
-        let by_context = KIND == BY_CONTEXT || KIND == BY_FACTS && *by_context;
-        let alone = (!by_context && !logs.is_merged()).then(|| {
+        let by_context = KIND == BY_FACTS && *by_context;
+        let context_in_lines = KIND == BY_CONTEXT || KIND == BY_FACTS && *context_in_lines;
+        let alone = (!context_in_lines && !logs.is_merged()).then(|| {
             let reported_cpus = infos[0].cpu.map(|_| 1);
             settings.without_context(0, reported_cpus, state, batch)
         });
@@ -555,6 +572,11 @@ impl<'w> Collector<'w> {
                     if !selection::admits_facts(filter, context, tid, cpu, timed.time.elapsed_ns) {
                         return VisitResult::Next;
                     }
+                    if let Some(conditions) = conditions
+                        && !meet(conditions, timed, state, infos, context, timers)
+                    {
+                        return VisitResult::Next;
+                    }
                 }
                 let setting = match alone {
                     Some(setting) if KIND != BY_CONTEXT => setting,
@@ -562,7 +584,7 @@ impl<'w> Collector<'w> {
                         context.advance_fast(&timed.event);
                         settings.by_context(timed, place.is_some(), context, state, batch)
                     }
-                    _ if by_context => settings.of(timed, Some(context), state, batch),
+                    _ if context_in_lines => settings.of(timed, Some(context), state, batch),
                     _ => settings.without_context(timed.log, timed.reported_cpus, state, batch),
                 };
                 let is_full = match place {
@@ -639,24 +661,10 @@ impl<'w> Collector<'w> {
 
     /// True if the filter accepts an event whose id it accepts.
     fn admits(&mut self, timed: &TimedEvent<'_>) -> Result<bool, ReportError> {
-        let admits = !self.by_facts || selection::admits(&mut self.filter, &self.state, &mut self.context, timed)?;
-        Ok(admits && self.meets_conditions(timed))
-    }
-
-    fn meets_conditions(&mut self, timed: &TimedEvent<'_>) -> bool {
-        let Some(conditions) = &mut self.conditions else { return true };
-        let TimedEvent { event, time, .. } = timed;
-        let (facts, paths) = self.context.facts_and_paths(event);
-        let context = self.state.system().context(&self.infos[timed.log], timed.reported_cpus, &facts, paths);
-        let hook =
-            Event { bytes: event.bytes, wide: event.wide, record: None, time_ns: time.time_ns, offset: event.offset };
-        conditions.select(
-            self.catalog,
-            event,
-            &facts,
-            &EventInput { event: &hook, context: &context },
-            &mut self.timers,
-        )
+        let Self { filter, conditions, infos, state, context, timers, .. } = self;
+        let admits = !self.by_facts || selection::admits(filter, state, context, timed)?;
+        let meets = |conditions| meet(conditions, timed, state, infos, context, timers);
+        Ok(admits && conditions.as_mut().is_none_or(meets))
     }
 
     fn push(&mut self, timed: &TimedEvent<'_>, batch: &mut Batch) {
@@ -664,7 +672,7 @@ impl<'w> Collector<'w> {
             notes.note(timed, &mut self.context, &mut self.timers);
             return;
         }
-        let context = self.by_context.then_some(&mut self.context);
+        let context = self.context_in_lines.then_some(&mut self.context);
         let setting = self.settings.of(timed, context, &self.state, batch);
         batch.push_copy(timed, setting);
     }
@@ -752,6 +760,29 @@ impl<'w> Collector<'w> {
         }
         Some(outcome)
     }
+}
+
+/// True if an event, whose context is up to date, meets the conditions.
+#[inline(never)]
+fn meet(
+    conditions: &mut HookConditions<'_>,
+    timed: &TimedEvent<'_>,
+    state: &TraceState,
+    infos: &[LogInfo],
+    context: &mut ContextState,
+    timers: &mut Timers,
+) -> bool {
+    let TimedEvent { event, time, .. } = timed;
+    let (facts, paths) = match conditions.needs() {
+        ConditionsNeed::Nothing => (ThreadContext::default(), &NO_PATHS),
+        ConditionsNeed::Cpu => {
+            let cpu = context.cpu_of(event.tid, event.cpu);
+            (ThreadContext { cpu, ..ThreadContext::default() }, &NO_PATHS)
+        }
+        ConditionsNeed::Everything => context.facts_and_paths(event),
+    };
+    let context = || state.system().context(&infos[timed.log], timed.reported_cpus, &facts, paths);
+    conditions.select(event, time.time_ns, &facts, context, timers)
 }
 
 /// Kind of [`Collector::push_run`]: all events of a log share one context.

@@ -596,6 +596,14 @@ impl ContextState {
         self.look_up(tid, cpu).0
     }
 
+    /// CPU of a thread at the last event, unless the event contains its own.
+    pub(crate) fn cpu_of(&mut self, tid: u64, cpu: Option<u64>) -> Option<u64> {
+        cpu.or_else(|| {
+            let slot = self.known.find_slot(tid);
+            self.known.thread(slot).and_then(|thread| thread.cpu)
+        })
+    }
+
     /// Number of times that the effects of hooks have changed.
     pub(crate) fn n_lookups(&self) -> u64 {
         self.n_lookups

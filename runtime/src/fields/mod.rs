@@ -19,7 +19,7 @@ use json::{FieldKeys, FlatRow, write_prepared};
 pub use list::{list_json, list_text};
 pub(crate) use records::{RecordSchema, record_schemas};
 pub use values::FieldReader;
-pub(crate) use values::{describe, fields};
+pub(crate) use values::{FieldsProgress, NamedFields, describe, fields};
 
 use crate::catalog::{Catalog, HookEntry};
 use crate::general_path;

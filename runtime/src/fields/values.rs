@@ -4,11 +4,12 @@ use super::PreparedFields;
 use super::field::{Field, FieldFormat, FieldValue};
 use super::json::{write_label, write_value};
 use crate::catalog::{Catalog, HookEntry};
+use crate::general_path;
 use crate::work::{MaxWork, Work};
 use std::collections::HashMap;
 use tfbc_vm::{
-    CellValue, Cells, EventInput, FieldKind, Hint, Limits, Machine, Program, Schema, SchemaField, Shape, Space,
-    TextBuf, Timers,
+    CellValue, Cells, Context, Event, EventInput, FieldKind, FlatFields, Hint, Labels, Limits, Machine, PreparedEntry,
+    Program, Schema, SchemaField, Shape, Space, TextBuf, Timers,
 };
 
 /// Reader of the fields of events, in any order.
@@ -76,6 +77,153 @@ impl FieldReader {
     }
 }
 
+/// Reader of fields by name, which prepares the routine of each hook once.
+pub(crate) struct NamedFields<'c> {
+    catalog: &'c Catalog<'c>,
+    names: Vec<String>,
+    machine: Machine,
+    scratch: TextBuf,
+    max_work: MaxWork,
+    work: Work,
+    /// Index in `hooks` plus 1, by id of the entry and environment; 0 if it is not known yet.
+    indexes: Vec<u32>,
+    hooks: Vec<Option<HookFields<'c>>>,
+}
+
+/// Fields of one hook in one environment.
+struct HookFields<'c> {
+    entry: PreparedEntry<'c>,
+    schema: Schema,
+    /// Fields that can be read without the machine.
+    flat: Option<FlatFields<'c>>,
+    /// Fields that have one of the names, by the number of the name.
+    places: Vec<(usize, FieldPlace)>,
+}
+
+/// Place of a value in a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FieldPlace {
+    /// Index of the field.
+    field: usize,
+    /// True for the label of the field.
+    is_label: bool,
+}
+
+/// Progress of [`NamedFields::value`] with one event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum FieldsProgress {
+    #[default]
+    Unread,
+    /// The event is counted as work.
+    Counted,
+    /// The machine's row has the fields.
+    HasRow,
+    /// There is no work left.
+    OverWork,
+}
+
+impl<'c> NamedFields<'c> {
+    /// Creates a reader of fields with these names, with limits per event and for all events together.
+    pub fn new(catalog: &'c Catalog<'c>, names: Vec<String>, limits: Limits, max_work: MaxWork) -> Self {
+        Self {
+            catalog,
+            names,
+            machine: Machine::new(limits),
+            scratch: TextBuf::new(),
+            max_work,
+            work: Work::default(),
+            indexes: Vec::new(),
+            hooks: Vec::new(),
+        }
+    }
+
+    /// Value of the field with the name of a number; missing if the event has none. `progress` is the same for all
+    /// fields of an event. Does not change the timers.
+    pub fn value<'e>(
+        &mut self,
+        name: usize,
+        id: u16,
+        event: &Event<'e>,
+        context: impl FnOnce() -> Context<'e>,
+        timers: &mut Timers,
+        progress: &mut FieldsProgress,
+    ) -> FieldValue {
+        let Some(index) = self.index(id, event.env_index()) else { return FieldValue::Missing };
+        let Some(hook) = &self.hooks[index] else { return FieldValue::Missing };
+        if *progress == FieldsProgress::Unread {
+            self.work.bytes += event.bytes.len() as u64;
+            // A hostile template must not run for hours, see `work.rs`.
+            let has_work = self.work.steps < self.max_work.allowance(self.work.bytes);
+            *progress = if has_work { FieldsProgress::Counted } else { FieldsProgress::OverWork };
+        }
+        let place = hook.places.binary_search_by_key(&name, |(name, _)| *name).map(|at| hook.places[at].1);
+        let Ok(FieldPlace { field, is_label }) = place else { return FieldValue::Missing };
+        let Some(field) = hook.schema.fields.get(field) else { return FieldValue::Missing };
+        match *progress {
+            FieldsProgress::OverWork => return FieldValue::Missing,
+            FieldsProgress::Unread | FieldsProgress::Counted => {
+                if let Some(flat) = hook.flat.as_ref().filter(|flat| event.bytes.len() >= flat.need())
+                    && !is_label
+                    && let Some(number) = flat.number(field.cell)
+                {
+                    return value(&field.shape, CellValue::Number(number.read(event.bytes)));
+                }
+                let mut run = self.machine.start(hook.entry.program(), timers);
+                run.fields(&hook.entry, &EventInput { event, context: &context() }, true, &mut self.scratch);
+                self.work.steps += run.n_steps();
+                *progress = FieldsProgress::HasRow;
+            }
+            FieldsProgress::HasRow => {}
+        }
+        let cells = self.machine.row().cells();
+        match &field.labels {
+            Some(labels) if is_label => label_value(labels, cells.get(field.cell), cells.get(labels.cell)),
+            _ => value(&field.shape, cells.get(field.cell)),
+        }
+    }
+
+    /// Index of the fields of a hook in an environment; `None` if it has no template.
+    fn index(&mut self, id: u16, env: usize) -> Option<usize> {
+        let entry = self.catalog.lookup(id)?;
+        let key = usize::from(entry.id()) << 2 | env & 3;
+        match self.indexes.get(key) {
+            Some(index) if *index > 0 => Some(*index as usize - 1),
+            _ => Some(self.add(key, entry, env)),
+        }
+    }
+
+    /// Prepares the fields of a hook in an environment. Returns their index.
+    #[cold]
+    fn add(&mut self, key: usize, entry: &HookEntry, env: usize) -> usize {
+        let fields = HookFields::new(self.catalog, entry, env, &self.names);
+        self.hooks.push(fields);
+        self.indexes.resize(1 << 18, 0);
+        self.indexes[key] = self.hooks.len() as u32;
+        self.hooks.len() - 1
+    }
+}
+
+impl<'c> HookFields<'c> {
+    /// `None` if the blob has no routine for the fields, or if the verifier refuses it.
+    fn new(catalog: &'c Catalog<'c>, entry: &HookEntry, env: usize, names: &[String]) -> Option<Self> {
+        let program = catalog.program(entry);
+        let hook = program.entry(Space::HookFields, entry.id())?;
+        let schema = program.schema(entry.id()).unwrap_or_default();
+        let entry = general_path::prepare(program, hook.index, env)?;
+        let mut found = HashMap::new();
+        for (at, field) in schema.fields.iter().enumerate() {
+            found.entry(&field.name[..]).or_insert(FieldPlace { field: at, is_label: false });
+            if let Some(labels) = &field.labels {
+                found.entry(&labels.name).or_insert(FieldPlace { field: at, is_label: true });
+            }
+        }
+        let place = |(number, name): (usize, &String)| Some((number, *found.get(&name[..])?));
+        let places = names.iter().enumerate().filter_map(place).collect();
+        let flat = entry.flat_fields().filter(|_| !general_path::is_required());
+        Some(Self { entry, flat, places, schema })
+    }
+}
+
 /// Fields with their labels. Without cells, all are missing.
 pub fn fields(schema: &[SchemaField], cells: Option<Cells<'_>>) -> Vec<Field> {
     let get = |cell| cells.map_or(CellValue::Null, |cells| cells.get(cell));
@@ -87,23 +235,28 @@ pub fn fields(schema: &[SchemaField], cells: Option<Cells<'_>>) -> Vec<Field> {
         let text = text(&value, |out| write_value(&field.shape, cell, out));
         found.push(Field { name: field.name.clone(), value, text });
         if let Some(labels) = &field.labels {
-            let cell = if is_missing { CellValue::Null } else { get(labels.cell) };
-            let value = match cell {
-                CellValue::Label(at) => {
-                    labels.texts.get(at as usize).cloned().map_or(FieldValue::Missing, FieldValue::Text)
-                }
-                CellValue::Bytes(word) => FieldValue::Text(String::from_utf8_lossy(word).into_owned()),
-                CellValue::List(words) => {
-                    let word = Shape::new(FieldKind::Utf8, Hint::None);
-                    FieldValue::List(words.map(|item| self::value(&word, item.get(0))).collect())
-                }
-                CellValue::Null | CellValue::Number(_) => FieldValue::Missing,
-            };
+            let label = get(labels.cell);
+            let value = label_value(labels, cell, label);
+            let cell = if is_missing { CellValue::Null } else { label };
             let text = self::text(&value, |out| write_label(labels, cell, out));
             found.push(Field { name: labels.name.clone(), value, text });
         }
     }
     found
+}
+
+/// Value of a label, which is missing if its field is.
+fn label_value(labels: &Labels, field: CellValue<'_>, label: CellValue<'_>) -> FieldValue {
+    match label {
+        _ if matches!(field, CellValue::Null) => FieldValue::Missing,
+        CellValue::Label(at) => labels.texts.get(at as usize).cloned().map_or(FieldValue::Missing, FieldValue::Text),
+        CellValue::Bytes(word) => FieldValue::Text(String::from_utf8_lossy(word).into_owned()),
+        CellValue::List(words) => {
+            let word = Shape::new(FieldKind::Utf8, Hint::None);
+            FieldValue::List(words.map(|item| value(&word, item.get(0))).collect())
+        }
+        CellValue::Null | CellValue::Number(_) => FieldValue::Missing,
+    }
 }
 
 /// Value as text: the JSON that `write` appends, without quotation marks and escapes.

@@ -266,7 +266,16 @@ fn aix_options(noise: &mut Noise) -> AixReportOptions {
         6 | 7 => filter.except = ids("023"),
         _ => {}
     }
-    let conditions = ["010 | 018", "tid=3", "011{tid!=1} | 014", "010{d1>3}"];
+    let conditions = [
+        "010 | 018",
+        "tid=3",
+        "011{tid!=1} | 014",
+        "010{d1>3}",
+        "seq<40 | svc!=none && depth>0",
+        "process~some | cpu!=1",
+        "d1_text=one | d1>3 | hook<4 | name!=x",
+        "018{d1_text~o} | 01C{d1>2,d3!=0} | 015{path_text!=x} | 021{took>9} | 019{f2=60}",
+    ];
     AixReportOptions {
         columns: aix_columns(noise),
         page_size: if one_in(6, noise) { 10 } else { 0 },

@@ -161,6 +161,19 @@ pub(super) fn named(columns: &EventColumns, arguments: Arguments<'_>) -> Vec<Fie
     found
 }
 
+/// Value of the argument that [`named`] gives a name.
+pub(super) fn find_named(columns: &EventColumns, arguments: Arguments<'_>, name: &str) -> Option<FieldValue> {
+    let mut words = Vec::new();
+    for (column, value) in columns.values(arguments) {
+        match column {
+            Some(column) if columns.name(column) == name => return Some(self::value(value)),
+            None if name == WORDS => words.push(self::value(value)),
+            _ => {}
+        }
+    }
+    (!words.is_empty()).then_some(FieldValue::List(words))
+}
+
 fn value(value: ArgumentValue<'_>) -> FieldValue {
     match value {
         ArgumentValue::Decimal(value) => FieldValue::Integer(value.into()),

@@ -1,12 +1,12 @@
 //! Text of one record, by the definitions that name its event or by the built-in tables.
 
 use super::defined::{DefinedEvents, DefinedFields, DefinedTexts, FieldText, PreparedText};
-use super::fields::{RecordFields, named, push_members};
+use super::fields::{RecordFields, find_named, named, push_members};
 use super::writer::FormatCounts;
 use crate::catalog::{Catalog, RecordEntry};
 use crate::events::{ArgumentPrinter, BuiltInEvents, EventColumns, FlatArguments, ListIndex, fields_key};
-use crate::fields::Field;
 use crate::fields::{self, write_members};
+use crate::fields::{Field, FieldValue};
 use crate::general_path;
 use crate::output_format::Form;
 use crate::reader::kev::{KevRecord, QnxRelease};
@@ -147,7 +147,7 @@ impl<'r> RecordPrinter<'r> {
 
     /// True if a definition names the record's event.
     #[inline]
-    pub(super) fn is_named(&self, record: &KevRecord<'_>) -> bool {
+    pub fn is_named(&self, record: &KevRecord<'_>) -> bool {
         !self.catalog.records(Space::Record, record.class, record.event).is_empty()
     }
 
@@ -259,6 +259,12 @@ impl<'r> RecordPrinter<'r> {
         out.push(b"{");
         self.members(record, defined, out);
         out.push(b"}");
+    }
+
+    /// Value of the argument with the name of a column, if no definition names the record's event.
+    pub fn argument(&mut self, record: &KevRecord<'_>, name: &str) -> Option<FieldValue> {
+        let arguments = self.events.arguments(record);
+        find_named(self.columns(record), arguments, name)
     }
 
     /// Fields of the definitions that apply, or the arguments.
