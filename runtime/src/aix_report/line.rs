@@ -1142,8 +1142,13 @@ impl<'r> LineWriter<'r> {
             }
         }
         if !outcome.skipped {
-            let of_fields = routines.fields.write_as(self.fields_form, run, &input, true, &mut self.all_fields);
-            outcome = if self.has_row_texts { outcome } else { of_fields };
+            let of_fields = match self.fields_form {
+                FieldsForm::Json => routines.fields.write_between(run, &input, true, b"", b"", &mut self.all_fields),
+                FieldsForm::Cells => Some(routines.fields.write_cells(run, &input, true, &mut self.all_fields)),
+            };
+            if !self.has_row_texts {
+                outcome = of_fields.unwrap_or_default();
+            }
         }
         self.counted.add_outcome(outcome, false);
         if outcome.skipped {

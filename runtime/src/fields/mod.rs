@@ -163,9 +163,20 @@ impl<'r> PreparedFields<'r> {
         is_trial: bool,
         out: &mut TextBuf,
     ) -> Outcome {
-        if form == FieldsForm::Json {
-            return self.write(run, input, is_trial, out);
+        match form {
+            FieldsForm::Json => self.write(run, input, is_trial, out),
+            FieldsForm::Cells => self.write_cells(run, input, is_trial, out),
         }
+    }
+
+    /// Runs the routine of an event and appends its fields as encoded cells.
+    pub(crate) fn write_cells(
+        &self,
+        run: &mut Run<'r>,
+        input: &impl EventContext<'r>,
+        is_trial: bool,
+        out: &mut TextBuf,
+    ) -> Outcome {
         let outcome = run.fields(&self.entry, input, is_trial, out);
         run.row().encode(|bytes| out.push(bytes));
         outcome
