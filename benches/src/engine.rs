@@ -3,7 +3,7 @@
 use tfbc_compiler::{Options, compile};
 use tfbc_grammar::{Source, Sources};
 use tfbc_vm::{
-    Context, Event, EventInput, Layout, Limits, LineStart, Machine, PreparedEntry, Program, Space, TextBuf, Timers,
+    Context, Event, EventContext, Layout, Limits, LineStart, Machine, PreparedEntry, Program, Space, TextBuf, Timers,
 };
 
 use crate::{NativeText, USER};
@@ -28,6 +28,27 @@ pub fn blob(name: &str, format_file: &str) -> Vec<u8> {
 /// If the blob does not verify.
 pub fn program(blob: &[u8]) -> Program<'_> {
     Program::open(blob).expect("a blob of the compiler verifies")
+}
+
+/// Event without a context, by value: a reference would force it into memory.
+#[derive(Debug, Clone, Copy)]
+struct EventAlone<'e>(Event<'e>);
+
+impl<'e> EventContext<'e> for EventAlone<'e> {
+    #[inline(always)]
+    fn bytes(&self) -> &'e [u8] {
+        self.0.bytes
+    }
+
+    #[inline(always)]
+    fn event(&self) -> Event<'e> {
+        self.0
+    }
+
+    #[inline(always)]
+    fn context(&self) -> Context<'e> {
+        Context::EMPTY
+    }
 }
 
 /// A program with the state to run it.
@@ -82,7 +103,7 @@ impl<'b> Engine<'b> {
                 text.clear();
             }
             let start = LineStart { layout: Layout::default(), line: text.len() };
-            let input = EventInput { event: &event, context: &Context::EMPTY };
+            let input = EventAlone(event);
             let (id, env) = place_of(&event);
             run.run_prepared(&entries[hooks[usize::from(id)] as usize][env], &input, start, |_| 0, text);
         }
@@ -110,7 +131,7 @@ impl<'b> Engine<'b> {
                 text.clear();
             }
             let start = LineStart { layout: Layout::default(), line: text.len() };
-            let input = EventInput { event: &event, context: &Context::EMPTY };
+            let input = EventAlone(event);
             run.run_prepared(begin, &input, start, |_| 0, text);
         }
         n_bytes + text.len()

@@ -177,9 +177,10 @@ impl<'r> Run<'r> {
         #[cfg(feature = "paranoid")]
         self.watch_event(prepared);
         let nothing = None::<fn(&mut [u8; crate::COLUMNS]) -> usize>;
-        let (len, at) = ExecState::begin_line(out, nothing, 0);
-        let mut at = self.stage.begin((prepared.code, prepared.body as usize), out, (len, at), 0, MAX_TEXT);
+        let at = ExecState::begin_line(out, nothing, 0);
+        let len = ExecState::length(out, at);
         self.text_limit = len + MAX_TEXT;
+        let mut at = self.stage.begin((prepared.code, prepared.body as usize), out, at, 0, self.text_limit);
         (self.first.start, self.first.text) = (len, len);
         let pc = self.stage.start();
         at = if TRACKS {

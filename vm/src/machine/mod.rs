@@ -367,7 +367,7 @@ struct Return {
 }
 
 /// Event and its context. Everything except the bytes is computed only if a routine needs it; few do.
-pub trait EventContext<'r> {
+pub trait EventContext<'r>: Copy {
     /// Bytes of the event ([`Event::bytes`]).
     fn bytes(&self) -> &'r [u8];
     /// The event.
@@ -428,8 +428,33 @@ impl<'r> Run<'r> {
         columns: impl FnOnce(&mut [u8; COLUMNS]) -> usize,
         out: &mut TextBuf,
     ) -> bool {
+        let bytes = input.bytes();
+        let at = ExecState::begin_line(out, Some(columns), start.layout.first);
+        #[cfg(not(feature = "safe"))]
+        if bytes.len() >= prepared.straight_need as usize && self.runs_straight {
+            let end = straight::run(prepared, bytes, at);
+            // A line without text is left to the loop, which removes the blanks before it.
+            if end.is_after(at) {
+                ExecState::end_line(out, end);
+                return true;
+            }
+        }
+        self.print_prepared(prepared, *input, start, at, out)
+    }
+
+    /// Prints an event by the loop, after its columns. It is a call with a copy of the input, so that the caller's loop
+    /// keeps its own state in registers.
+    #[inline(never)]
+    fn print_prepared(
+        &mut self,
+        prepared: &PreparedEntry<'r>,
+        input: impl EventContext<'r>,
+        start: LineStart,
+        at: OutPtr,
+        out: &mut TextBuf,
+    ) -> bool {
         let code = EntryCode { entry: prepared, code: || (prepared.code, prepared.body as usize) };
-        self.print::<_, true>(code, input, start, Some(columns), out, &mut Unobserved)
+        self.print::<_, true>(code, &input, start, at, out, &mut Unobserved)
     }
 
     /// Prints an event by the hook with an index, and passes every instruction to `observer` first.
@@ -457,9 +482,9 @@ impl<'r> Run<'r> {
             }
         };
         let prepared = PreparedEntry::of(program, start_index, start);
-        let bare = None::<fn(&mut _) -> _>;
+        let at = ExecState::begin_line(out, None::<fn(&mut _) -> _>, line.layout.first);
         let code = EntryCode { entry: &prepared, code: || program.code_at(start) };
-        let is_usual = self.print::<_, false>(code, &input, line, bare, out, observer);
+        let is_usual = self.print::<_, false>(code, &input, line, at, out, observer);
         if is_usual { Outcome::default() } else { self.outcome }
     }
 
@@ -503,28 +528,19 @@ impl<'r> Run<'r> {
         refused(layout, out)
     }
 
-    /// Prints an event. `AHEAD` is true if its entry was prepared before the previous event was printed.
+    /// Prints an event by the loop, at a position from [`ExecState::begin_line`]. `AHEAD` is true if its entry was
+    /// prepared before the previous event was printed.
     #[inline(always)]
     fn print<O: Observer, const AHEAD: bool>(
         &mut self,
         EntryCode { entry: prepared, code }: EntryCode<'_, 'r, impl Fn() -> (&'r [Instr], usize)>,
         input: &impl EventContext<'r>,
         LineStart { layout, line }: LineStart,
-        columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
+        at: OutPtr,
         out: &mut TextBuf,
         observer: &mut O,
     ) -> bool {
         let bytes = input.bytes();
-        let (len, at) = ExecState::begin_line(out, columns, layout.first);
-        #[cfg(not(feature = "safe"))]
-        if !O::ACTIVE && bytes.len() >= prepared.straight_need as usize && self.runs_straight {
-            let end = straight::run(prepared, bytes, at);
-            // A line without text is left to the loop, which removes the blanks before it.
-            if end.is_after(at) {
-                ExecState::end_line(out, end);
-                return true;
-            }
-        }
         self.program = prepared.program;
         if O::ACTIVE {
             // The observer may have unwound during the previous event.
@@ -547,10 +563,10 @@ impl<'r> Run<'r> {
         self.watch_event(prepared);
         // The length is tested once per event. No read at a fixed offset tests it again in the fast loop (rule V6).
         self.cursor.bytes = bytes;
-        let mut at = self.stage.begin(code(), out, (len, at), layout.first, self.max_text);
+        self.first.text = ExecState::length(out, at);
         // The margin does not count towards the limit, so that the limit does not depend on the columns.
-        self.text_limit = len + usize::from(layout.first) + self.max_text;
-        self.first.text = len + usize::from(layout.first);
+        self.text_limit = self.first.text + self.max_text;
+        let mut at = self.stage.begin(code(), out, at, layout.first, self.text_limit);
         let handlers = if O::ACTIVE {
             fast::OBSERVED
         } else if bytes.len() >= prepared.need as usize {

@@ -49,13 +49,12 @@ impl<'r> ExecState<'r> {
         OutPtr(out.len)
     }
 
-    /// Starts a line: columns, and `blanks` before its text. Returns the length up to the columns, and the end of the
-    /// text.
+    /// Starts a line: columns, and `blanks` before its text. Returns the end of the text.
     pub fn begin_line(
         out: &mut TextBuf,
         columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         blanks: u16,
-    ) -> (usize, OutPtr) {
+    ) -> OutPtr {
         let line = out.len;
         out.room(0);
         if let Some(columns) = columns
@@ -63,26 +62,29 @@ impl<'r> ExecState<'r> {
         {
             out.len += columns(room).min(COLUMNS);
         }
-        let len = out.len;
         out.pad(blanks.into());
         let at = OutPtr(out.len);
         out.len = line;
-        (len, at)
+        at
     }
 
-    /// Starts a routine, and its text at `at`, after `len` bytes with the columns and `blanks`. The text may grow by
-    /// `max_text`.
+    /// Length of the text up to a position in its buffer.
+    pub fn length(_: &TextBuf, at: OutPtr) -> usize {
+        at.0
+    }
+
+    /// Starts a routine, and its text at `at`. The text may grow up to `text_limit`.
     pub fn begin(
         &mut self,
         (code, body): (&'r [Instr], usize),
         out: &mut TextBuf,
-        (len, at): (usize, OutPtr),
-        blanks: u16,
-        max_text: usize,
+        at: OutPtr,
+        _blanks: u16,
+        text_limit: usize,
     ) -> OutPtr {
         (self.code, self.body) = (code, body);
         out.len = at.0;
-        self.open(out, len + usize::from(blanks) + max_text)
+        self.open(out, text_limit)
     }
 
     /// Makes `has_room` false until the text is opened again.

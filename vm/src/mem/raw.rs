@@ -122,36 +122,34 @@ impl<'r> ExecState<'r> {
         OutPtr(self.text.wrapping_add(out.len))
     }
 
-    /// Starts a routine, and its text at `at`, after `len` bytes with the columns and `blanks`. The text may grow by
-    /// `max_text`.
+    /// Starts a routine, and its text at `at`, after `blanks`. The text may grow up to `text_limit`.
     #[inline(always)]
     pub fn begin(
         &mut self,
         (code, body): (&'r [Instr], usize),
         out: &mut TextBuf,
-        (len, at): (usize, OutPtr),
+        at: OutPtr,
         blanks: u16,
-        max_text: usize,
+        text_limit: usize,
     ) -> OutPtr {
         (self.code, self.end) = (code.as_ptr(), code.as_ptr().wrapping_add(body));
-        let limit = len + usize::from(blanks) + max_text;
         if blanks > MARGIN {
-            out.len = len + usize::from(blanks);
-            return self.open(out, limit);
+            out.len = Self::length(out, at);
+            return self.open(out, text_limit);
         }
         self.text = out.buf.as_mut_ptr();
-        self.limit = self.text.wrapping_add(out.end.min(limit));
+        self.limit = self.text.wrapping_add(out.end.min(text_limit));
         at
     }
 
     /// Starts a line: columns, and `blanks` before its text. `columns` writes to the given room and returns its length.
-    /// Returns the length up to the columns, and the end of the text, with [`TextBuf::TEXT_ROOM`] bytes after it.
+    /// Returns the end of the text, with [`TextBuf::TEXT_ROOM`] bytes after it.
     #[inline(always)]
     pub fn begin_line(
         out: &mut TextBuf,
         columns: Option<impl FnOnce(&mut [u8; COLUMNS]) -> usize>,
         blanks: u16,
-    ) -> (usize, OutPtr) {
+    ) -> OutPtr {
         let mut n_columns = 0;
         out.room(0);
         let end = out.buf.as_mut_ptr().wrapping_add(out.len);
@@ -159,22 +157,27 @@ impl<'r> ExecState<'r> {
             // SAFETY: `out.room` was called, so the buffer has `TextBuf::SLACK` initialised bytes after the text.
             n_columns = columns(unsafe { &mut *end.cast() }).min(COLUMNS);
         }
-        let len = out.len + n_columns;
         let end = end.wrapping_add(n_columns);
         if blanks == 0 {
-            return (len, OutPtr(end));
+            return OutPtr(end);
         }
         if blanks > MARGIN {
             let line = out.len;
-            out.len = len;
+            out.len += n_columns;
             out.pad(blanks.into());
             let end = out.buf.as_mut_ptr().wrapping_add(out.len);
             out.len = line;
-            return (len, OutPtr(end));
+            return OutPtr(end);
         }
         // SAFETY: `out.room` was called, so there is room for columns and these blanks after the text.
         unsafe { end.cast::<[u8; MARGIN as usize]>().write_unaligned([b' '; MARGIN as usize]) };
-        (len, OutPtr(end.wrapping_add(blanks.into())))
+        OutPtr(end.wrapping_add(blanks.into()))
+    }
+
+    /// Length of the text up to a position in its buffer.
+    #[inline(always)]
+    pub fn length(out: &TextBuf, at: OutPtr) -> usize {
+        at.0.addr() - out.buf.as_ptr().addr()
     }
 
     /// Ends a line that was printed by a straight routine.
@@ -182,7 +185,7 @@ impl<'r> ExecState<'r> {
     pub fn end_line(out: &mut TextBuf, at: OutPtr) {
         // SAFETY: `at` is less than `TextBuf::TEXT_ROOM` bytes after the position that `begin_line` returned.
         unsafe { at.0.write(b'\n') };
-        out.len = at.0.addr() + 1 - out.buf.as_ptr().addr();
+        out.len = Self::length(out, at) + 1;
     }
 
     /// Makes `has_room` false until the text is opened again.
