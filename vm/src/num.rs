@@ -127,6 +127,19 @@ fn put_three(buf: &mut [u8], at: usize, n: u32) -> usize {
     at + 3
 }
 
+/// Smallest number with seven digits.
+pub(crate) const MILLION: u64 = 1_000_000;
+
+/// Prints a number below [`MILLION`] as unsigned decimal.
+#[inline(always)]
+pub(crate) fn dec_below_million(buf: &mut [u8], at: usize, n: u32) -> usize {
+    if n < 1000 {
+        return put_first(buf, at, n);
+    }
+    let at = put_first(buf, at, n / 1000);
+    put_three(buf, at, n % 1000)
+}
+
 /// Prints a number below [`LONG`] as unsigned decimal.
 #[inline(always)]
 pub(crate) fn dec_short(buf: &mut [u8], at: usize, n: u64) -> usize {
@@ -582,22 +595,27 @@ fn octal8(n: u64) -> u64 {
 /// ```
 #[inline(always)]
 pub fn oct(buf: &mut [u8], at: usize, n: u64) -> usize {
+    match u32::try_from(n) {
+        Ok(n) => oct_short(buf, at, n),
+        Err(_) => long_oct(buf, at, n),
+    }
+}
+
+/// Prints a number of 32 bits in octal.
+#[inline(always)]
+pub(crate) fn oct_short(buf: &mut [u8], at: usize, n: u32) -> usize {
+    let digits = octal8(u64::from(n & 0xff_ffff));
     if n < 1 << 24 {
-        let digits = octal8(n);
         // The last digit stays, so 0 is printed.
         let zeros = (digits | 1 << 56).trailing_zeros() & !7;
         store(buf, at, ((digits | ASCII_ZEROS) >> zeros).to_le_bytes());
         return at + 8 - zeros as usize / 8;
     }
-    let high = n >> 24;
-    if high < 1 << 8 {
-        let digits = SMALL_OCTAL[high as usize];
-        store(buf, at, digits.to_le_bytes());
-        let at = at + (digits >> 24) as usize;
-        store(buf, at, (octal8(n & 0xff_ffff) | ASCII_ZEROS).to_le_bytes());
-        return at + 8;
-    }
-    long_oct(buf, at, n)
+    let first = SMALL_OCTAL[(n >> 24) as usize % SMALL_OCTAL.len()];
+    store(buf, at, first.to_le_bytes());
+    let at = at + (first >> 24) as usize;
+    store(buf, at, (digits | ASCII_ZEROS).to_le_bytes());
+    at + 8
 }
 
 /// Octal digits of 0 to 255, left-aligned; the last byte is their number.

@@ -380,6 +380,13 @@ fn straight_groups(blob: &mut BlobBuilder) -> Vec<Vec<Instr>> {
         vec![Instr::of(Op::Get, &[3, 8, low]), Instr::of(Op::PutOct, &[3])],
         vec![Instr::of(Op::Get, &[3, 8, whole]), Instr::of(Op::PutOct, &[3])],
         vec![Instr::of(Op::Get, &[3, 16, whole]), Instr::of(Op::PutBin, &[3, 13])],
+        vec![Instr::of(Op::Get, &[3, 12, low]), Instr::of(Op::PutBin, &[3, 16])],
+        vec![Instr::of(Op::Get, &[3, 8, low]), Instr::of(Op::PutErrno, &[3, 4])],
+        vec![Instr::of(Op::Get, &[3, 8, byte]), Instr::of(Op::PutErrno, &[3, 2])],
+        vec![Instr::new(Op::SoftDrop)],
+        vec![Instr::new(Op::Soft), Instr::new(Op::SoftDrop)],
+        // A soft blank that is not removed at once is left to the loop.
+        vec![Instr::new(Op::Soft), Instr::of(Op::HexAt, &[5, 8, low]), Instr::new(Op::SoftDrop)],
     ]);
     // Hex numbers run together, in runs of any length and of up to eight digits, or more.
     for (n, digits) in (0..4).flat_map(|n| [(n, 8), (n, 3), (n, 16)]) {
@@ -389,6 +396,13 @@ fn straight_groups(blob: &mut BlobBuilder) -> Vec<Vec<Instr>> {
         groups.push(vec![Instr::of(Op::HexLowFullAt, &[digits, 8, how])]);
     }
     groups
+}
+
+/// The instruction, with a literal.
+fn literal(text: &str, mut instr: Instr) -> Instr {
+    instr.lit_len = text.len() as u8;
+    instr.lit[..text.len()].copy_from_slice(text.as_bytes());
+    instr
 }
 
 /// The texts of an event in the loop, in the checked loop, and without the loop.
@@ -409,7 +423,7 @@ fn straight_routines_print_what_the_loop_prints() {
             instr.lit_len = len as u8;
             instr.lit[..len].copy_from_slice(&b"0123456789ABCDEF"[..len]);
         }
-        match next(4) {
+        match next(5) {
             0 => {
                 let ends = next(2) as u32;
                 code.push(Instr::of(Op::Env, &[9, EnvValue::HookLen as u32]));
@@ -418,6 +432,21 @@ fn straight_routines_print_what_the_loop_prints() {
                 code.extend((ends == 1).then(|| Instr::new(Op::SoftDrop)));
             }
             1 => {
+                // A switch, whose cases jump over the others. The default case ends in a soft blank.
+                let start = code.len() as u32;
+                let cases: Vec<_> = (0..6).map(|n| (n * [1, 5000][next(2)], u64::from(start) + 2 + n)).collect();
+                let (kind, words) = table::number_table(&cases, u64::from(start) + 8);
+                let table = blob.table(kind, &words);
+                let how = [0, 32 | 32 << form::RIGHT, 8 | 56 << form::RIGHT][next(3)] | 8 << form::END;
+                code.extend([Instr::of(Op::Get, &[3, 8, how]), Instr::of(Op::Switch, &[3, table])]);
+                code.extend((0..6).map(|n| literal(&format!("case {n}"), Instr::of(Op::Jump, &[start + 11]))));
+                code.extend([literal("other ", Instr::of(Op::DecAt, &[8, how])), Instr::new(Op::Soft)]);
+                code.extend((next(2) == 0).then(|| Instr::of(Op::Jump, &[start + 11])));
+                code.resize(start as usize + 11, Instr::new(Op::Print));
+                code.push(Instr::new(Op::SoftDrop));
+                code.push(literal(" after", Instr::of(Op::HexAt, &[16, 8, 8 << form::END])));
+            }
+            2 => {
                 // Jumps over the last instruction, or after the body.
                 let end = code.len() as u32 + 2;
                 let how = 8 | 56 << form::RIGHT | 8 << form::END;

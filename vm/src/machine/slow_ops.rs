@@ -1,13 +1,13 @@
 //! Handlers of rare instructions, and slow paths of frequent ones: they append to the text buffer as a whole.
 
 use super::texts::{
-    copy_printable, low_bits, matching_texts, prints, put_elapsed, put_escaped, put_hex_bytes, put_many_nibbles, sext,
+    copy_printable, matching_texts, prints, put_elapsed, put_error, put_escaped, put_hex_bytes, put_many_nibbles,
 };
 use super::{OutputLine, Run, SELECTOR_STEP, STEP, texts};
 use crate::TextBuf;
 use crate::blob::TABS_FROM_LINE;
 use crate::mem::{OutPtr, Pc, ROOM, unchecked};
-use crate::num::{self, store, store_slice};
+use crate::num::{self, store};
 use crate::op::{EnvText, EnvValue, Instr};
 use crate::table::{self, FLAG_WORDS};
 
@@ -68,7 +68,7 @@ slow! {
     put_float |run, instr, out| {
         out.len = texts::put_float(&mut out.buf, out.len, run.reg(instr.b), instr.c, instr.d);
     };
-    put_errno |run, instr, out| out.len = run.put_errno(&mut out.buf, out.len, run.reg(instr.b), instr.c);
+    put_errno |run, instr, out| out.len = put_error(&mut out.buf, out.len, run.program, run.reg(instr.b), instr.c);
     put_time |run, instr, out| out.len = num::time(&mut out.buf, out.len, run.reg(instr.b) as u32);
     put_path |run, instr, out| run.put_path(out, run.reg(instr.b));
     put_chars |run, instr, out| {
@@ -346,14 +346,6 @@ impl Run<'_> {
         out.len = num::hex(&mut out.buf, out.len, offset, digits);
         out.push(b", traceid ");
         self.put_trace_id(out);
-    }
-
-    fn put_errno(&self, buf: &mut [u8], o: usize, value: u64, width: u32) -> usize {
-        // `errno` in docs/readings.md; an error without a name is printed as a signed number.
-        match crate::errno_name(low_bits(value, width * 8)).filter(|_| self.program.settings.errno_names) {
-            Some(name) => store_slice(buf, o, name.as_bytes()),
-            None => num::int(buf, o, sext(value, width * 8)),
-        }
     }
 
     /// Removes the soft blank that the text ends with, if there is one.

@@ -1,5 +1,5 @@
-//! Fast path of straight routines: their instructions print numbers and texts of the event, one after another, and use
-//! no state.
+//! Fast path of straight routines: their instructions print numbers and texts of the event, jump forward, and use no
+//! state.
 //!
 //! Most routines are straight. The room for their text is added up when an entry is prepared, so that one test before
 //! the event replaces a test before every instruction. A handler prints and calls the next handler by a tail call: all
@@ -34,6 +34,8 @@ const UNUSED: Unused = MaybeUninit::uninit();
 /// Maximum room for the text of a straight routine. It also limits the depth of calls if a compiler does not turn them
 /// into jumps.
 const MAX_TEXT: usize = TextBuf::TEXT_ROOM - LENT;
+/// Maximum number of instructions of a straight routine.
+const MAX_INSTRS: usize = 128;
 /// Room of the longest literal.
 const LITERAL: usize = 16;
 /// Maximum length of a string that is printed up to its NUL.
@@ -51,28 +53,56 @@ pub(crate) struct Straight {
 impl Straight {
     /// Checks the instructions of a routine's body; `None` if it is not straight.
     pub fn of(body: &[Instr]) -> Option<Straight> {
-        let (mut rest, mut room, mut is_wide) = (body, 0, false);
-        while let [instr, others @ ..] = rest {
-            let (n_more, n) = match (Op::from_u8(instr.op)?, others) {
-                (Op::Get, [put, ..]) if put.b == instr.a.into() => match Op::from_u8(put.op)? {
-                    Op::PutOct => (1, 24 + LITERAL),
-                    Op::PutBin if put.c <= 16 => (1, 16 + LITERAL),
+        // The longest text before each instruction that is a target of a jump.
+        let mut before = [0u16; MAX_INSTRS + 1];
+        // The longest text before any instruction that a switch may jump to.
+        let mut before_cases = 0;
+        let (mut at, mut room, mut is_wide) = (0, 0, false);
+        while let Some((instr, others)) = body.get(at..)?.split_first() {
+            let op = Op::from_u8(instr.op)?;
+            let (n_more, n) = match (op, others) {
+                (Op::Get, [user, ..]) if user.b == instr.a.into() => match Op::from_u8(user.op)? {
+                    Op::PutOct | Op::PutErrno => (1, 24 + LITERAL),
+                    Op::PutBin if user.c <= 16 => (1, 16 + LITERAL),
+                    Op::Switch => (1, LITERAL),
                     _ => return None,
                 },
                 (Op::Env, [ptr, dump, end @ ..]) if is_dump(instr, ptr, dump, end) => {
                     is_wide = true;
                     (2 + end.len(), 3 * MAX_DUMP + 3 * LITERAL)
                 }
-                (op, _) => (0, room_for(op, instr)?),
+                (Op::Soft, [next, ..]) if is_dropped(body, next) => (0, 0),
+                _ => (0, room_for(op, instr)?),
             };
-            room += n + LITERAL;
+            room = room.max(before_cases).max((*before.get(at)?).into()) + n + LITERAL;
             if room > MAX_TEXT {
                 return None;
             }
-            rest = &others[n_more..];
+            if matches!(op, Op::Jump | Op::JumpEqualAt | Op::JumpDifferAt | Op::Reach | Op::StringAt)
+                && let Some(before) = before.get_mut(instr.d as usize)
+            {
+                *before = (*before).max(room as u16);
+            }
+            match op {
+                Op::Get if others.first()?.op == Op::Switch as u8 => before_cases = room,
+                Op::SwitchTextAt => before_cases = room,
+                Op::Jump => room = 0,
+                _ => {}
+            }
+            at += 1 + n_more;
         }
         Some(Straight { is_wide })
     }
+}
+
+/// True if a soft blank before the instruction `next` is removed at once: by that instruction, or after one jump. No
+/// other soft blanks are in straight routines, except at the end of a dump.
+fn is_dropped(body: &[Instr], next: &Instr) -> bool {
+    let drop = match Op::from_u8(next.op) {
+        Some(Op::Jump) if next.lit_len == 0 => body.get(next.d as usize),
+        _ => Some(next),
+    };
+    drop.is_some_and(|drop| drop.op == Op::SoftDrop as u8 && drop.lit_len == 0)
 }
 
 /// True for the end of a routine that dumps the data of a hook: `env`, `ptr.set`, `dump`, and `soft.drop` if the dump
@@ -91,7 +121,7 @@ fn is_dump(env: &Instr, ptr: &Instr, dump: &Instr, end: &[Instr]) -> bool {
 /// Maximum number of bytes that an instruction prints after its literal; `None` if no straight routine contains it.
 fn room_for(op: Op, instr: &Instr) -> Option<usize> {
     Some(match op {
-        Op::Print | Op::Jump | Op::JumpEqualAt | Op::JumpDifferAt | Op::Reach => 0,
+        Op::Print | Op::SoftDrop | Op::Jump | Op::JumpEqualAt | Op::JumpDifferAt | Op::Reach => 0,
         Op::HexFullAt | Op::HexLowFullAt | Op::HexMinAt => 16,
         Op::HexAt | Op::HexLowAt if instr.a <= 16 => 16,
         Op::Text if instr.c <= 16 && instr.d == 0 => 16,
@@ -141,6 +171,12 @@ impl StraightStart {
                 return handlers.get(run?.len().checked_sub(2)?).copied();
             }
             let handler: Handler = match (Op::from_u8(first.op)?, bits_of(first.c)) {
+                (Op::Get, WHOLE_WORD) => match Op::from_u8(code.get(1)?.op)? {
+                    Op::Switch => get_switch::<BIG, WHOLE_WORD>,
+                    Op::PutBin => get_put_bin::<BIG, WHOLE_WORD>,
+                    _ => return None,
+                },
+                (Op::Get, LOW_HALF) if code.get(1)?.op == Op::PutBin as u8 => get_put_bin::<BIG, LOW_HALF>,
                 (Op::DecAt, LOW_HALF) => dec_at::<BIG, LOW_HALF>,
                 (Op::LitAt, WHOLE_WORD) => lit_at::<BIG, WHOLE_WORD>,
                 (Op::CaseAt, WHOLE_WORD) => case_at::<BIG, WHOLE_WORD>,
@@ -177,6 +213,9 @@ static HANDLERS: [&[Handler; 256]; 3] = [&handlers::<BIG>(), &handlers::<LITTLE>
 const fn handlers<const ORDER: u8>() -> [Handler; 256] {
     let mut all: [Handler; 256] = [other; 256];
     all[Op::Print as usize] = print::<ORDER>;
+    all[Op::Soft as usize] = soft::<ORDER>;
+    // A soft blank that it could remove is never printed.
+    all[Op::SoftDrop as usize] = print::<ORDER>;
     all[Op::Text as usize] = text::<ORDER>;
     all[Op::StringAt as usize] = string_at::<ORDER>;
     all[Op::Jump as usize] = jump::<ORDER>;
@@ -315,11 +354,26 @@ printing_few! {
         let n = put_hex_c(room, value);
         room[n..].first_chunk_mut::<32>().and_then(|room| put_case(room, program, instr.b, value)).map(|more| n + more)
     };
-    nibbles_at |room, value, instr, program| put_nibbles(room, program.words(), instr.b, value);
+    many_nibbles_at |room, value, instr, program| put_nibbles(room, program.words(), instr.b, value);
     hexc_nibbles_at |room, value, instr, program| {
         let n = put_hex_c(room, value);
         put_nibbles(&mut room[n..], program.words(), instr.b, value).map(|more| n + more)
     };
+}
+
+fn nibbles_at<'r, const ORDER: u8, const BITS: u8>(
+    at: OutPtr,
+    instr: &'r Instr,
+    entry: &PreparedEntry<'r>,
+    _: Unused,
+    bytes: &'r [u8],
+) -> OutPtr {
+    let value = number::<ORDER, BITS>(bytes, instr.a.into(), instr.c);
+    let after = unchecked!(room: at.literal(instr));
+    match put_two_nibbles(unchecked!(room: after.lend()), entry.program.words(), instr.b, value) {
+        Some(n) => next::<ORDER>(after.add(n), instr, entry, bytes),
+        None => many_nibbles_at::<ORDER, ANY_BITS>(at, instr, entry, UNUSED, bytes),
+    }
 }
 
 #[inline(always)]
@@ -402,14 +456,14 @@ fn dec_at<'r, const ORDER: u8, const BITS: u8>(
 ) -> OutPtr {
     let at = unchecked!(room: at.literal(instr));
     let value = number::<ORDER, BITS>(bytes, instr.b, instr.c);
-    if value >= num::LONG {
+    if value >= num::MILLION {
         return long_dec::<ORDER>(at, instr, entry, UNUSED, bytes);
     }
-    let n = num::dec_short(unchecked!(room: at.lend()), 0, value);
+    let n = num::dec_below_million(unchecked!(room: at.lend()), 0, value as u32);
     next::<ORDER>(at.add(n), instr, entry, bytes)
 }
 
-/// Slow path of `dec_at` after its literal.
+/// Slow path of `dec_at` after its literal, for which every run would save registers.
 #[inline(never)]
 fn long_dec<'r, const ORDER: u8>(
     at: OutPtr,
@@ -418,7 +472,9 @@ fn long_dec<'r, const ORDER: u8>(
     _: Unused,
     bytes: &'r [u8],
 ) -> OutPtr {
-    let n = num::dec_long(unchecked!(room: at.lend()), 0, number::<ORDER, ANY_BITS>(bytes, instr.b, instr.c));
+    let value = number::<ORDER, ANY_BITS>(bytes, instr.b, instr.c);
+    let room = unchecked!(room: at.lend());
+    let n = if value < num::LONG { num::dec_short(room, 0, value) } else { num::dec_long(room, 0, value) };
     next::<ORDER>(at.add(n), instr, entry, bytes)
 }
 
@@ -532,7 +588,23 @@ fn switch_text_at<'r, const ORDER: u8>(
     }
 }
 
-/// Number in octal or binary, which is read and printed by two instructions.
+/// Soft blank that is removed by the next instruction or after the next jump, so it is not printed.
+fn soft<'r, const ORDER: u8>(
+    at: OutPtr,
+    instr: &'r Instr,
+    entry: &PreparedEntry<'r>,
+    _: Unused,
+    bytes: &'r [u8],
+) -> OutPtr {
+    let at = unchecked!(room: at.literal(instr));
+    let instr = unchecked!(Rows: Pc::after(instr).instr());
+    if instr.op == Op::Jump as u8 {
+        return go_to::<ORDER>(u64::from(instr.d) + 1, at, entry, bytes);
+    }
+    next::<ORDER>(at, instr, entry, bytes)
+}
+
+/// Number that is read by one instruction and used by the next.
 fn get<'r, const ORDER: u8>(
     at: OutPtr,
     instr: &'r Instr,
@@ -540,16 +612,63 @@ fn get<'r, const ORDER: u8>(
     _: Unused,
     bytes: &'r [u8],
 ) -> OutPtr {
-    let value = number::<ORDER, ANY_BITS>(bytes, instr.b, instr.c);
-    let at = unchecked!(room: at.literal(instr));
-    let instr = unchecked!(Rows: Pc::after(instr).instr());
-    let at = unchecked!(room: at.literal(instr));
-    if instr.op == Op::PutBin as u8 {
-        let n = num::bin_short(unchecked!(room: at.lend()), 0, value, instr.c);
-        return next::<ORDER>(at.add(n), instr, entry, bytes);
-    }
-    let n = num::oct(unchecked!(room: at.lend()), 0, value);
-    next::<ORDER>(at.add(n), instr, entry, bytes)
+    let user = unchecked!(Rows: Pc::after(instr).instr());
+    USERS[ORDER as usize][usize::from(user.op)](at, instr, entry, UNUSED, bytes)
+}
+
+/// Handlers of `get` by the opcode of the instruction that uses the number, for each order of bytes.
+static USERS: [&[Handler; 256]; 3] = [&users::<BIG>(), &users::<LITTLE>(), &users::<EITHER>()];
+
+const fn users<const ORDER: u8>() -> [Handler; 256] {
+    let mut all: [Handler; 256] = [other; 256];
+    all[Op::Switch as usize] = get_switch::<ORDER, ANY_BITS>;
+    all[Op::PutBin as usize] = get_put_bin::<ORDER, ANY_BITS>;
+    all[Op::PutOct as usize] = get_put_oct::<ORDER, ANY_BITS>;
+    all[Op::PutErrno as usize] = get_put_errno::<ORDER, ANY_BITS>;
+    all
+}
+
+/// Defines handlers of a number that is read by one instruction and used by the next.
+macro_rules! getting {
+    ($($name:ident |$at:ident, $value:ident, $user:ident, $entry:ident, $bytes:ident| $does:expr;)*) => {$(
+        fn $name<'r, const ORDER: u8, const BITS: u8>(
+            at: OutPtr,
+            instr: &'r Instr,
+            $entry: &PreparedEntry<'r>,
+            _: Unused,
+            $bytes: &'r [u8],
+        ) -> OutPtr {
+            let $value = number::<ORDER, BITS>($bytes, instr.b, instr.c);
+            let at = unchecked!(room: at.literal(instr));
+            let $user = unchecked!(Rows: Pc::after(instr).instr());
+            let $at = unchecked!(room: at.literal($user));
+            $does
+        }
+    )*};
+}
+
+getting! {
+    get_switch |at, value, user, entry, bytes| {
+        let (kind, words) = entry.program.table(user.c);
+        match table::find_number(kind, words, value) {
+            Some(to) => go_to::<ORDER>(to, at, entry, bytes),
+            None => OutPtr::NONE,
+        }
+    };
+    get_put_bin |at, value, user, entry, bytes| {
+        let n = num::bin_short(unchecked!(room: at.lend()), 0, value, user.c);
+        next::<ORDER>(at.add(n), user, entry, bytes)
+    };
+    get_put_oct |at, value, user, entry, bytes| {
+        // More digits would take a call, for which every number would save registers.
+        let Ok(value) = u32::try_from(value) else { return OutPtr::NONE };
+        let n = num::oct_short(unchecked!(room: at.lend()), 0, value);
+        next::<ORDER>(at.add(n), user, entry, bytes)
+    };
+    get_put_errno |at, value, user, entry, bytes| {
+        let n = put_error(unchecked!(room: at.lend()), 0, entry.program, value, user.c);
+        next::<ORDER>(at.add(n), user, entry, bytes)
+    };
 }
 
 /// Dump of the data of a 64-bit hook, which ends the routine.

@@ -92,6 +92,15 @@ pub(super) fn put_float(buf: &mut [u8], o: usize, value: u64, width: u32, decima
     num::float_with(buf, o, value, if decimals == 0 { 4 } else { decimals as usize })
 }
 
+/// Prints the name of an error of `width` bytes.
+pub(super) fn put_error(buf: &mut [u8], o: usize, program: &Program<'_>, value: u64, width: u32) -> usize {
+    // `errno` in docs/readings.md; an error without a name is printed as a signed number.
+    match crate::errno_name(low_bits(value, width * 8)).filter(|_| program.settings.errno_names) {
+        Some(name) => store_slice(buf, o, name.as_bytes()),
+        None => num::int(buf, o, sext(value, width * 8)),
+    }
+}
+
 /// Prints bytes as hex digits. Bytes missing from the event are zero.
 pub(super) fn put_hex_bytes(buf: &mut [u8], o: usize, bytes: &[u8], len: usize) -> usize {
     let end = num::hex_run::<2>(buf, o, bytes);
@@ -143,6 +152,9 @@ pub(super) const FEW_NIBBLES: u64 = 6;
 /// and a length. Returns `None` if they may exceed [`ROOM`].
 #[inline(always)]
 pub(super) fn put_nibbles(room: &mut [u8], words: &[u64], base: u32, value: u64) -> Option<usize> {
+    if let Some(n) = put_two_nibbles(room, words, base, value) {
+        return Some(n);
+    }
     let base = base as usize;
     let [head] = *unchecked!(Tables: at_words(words, base));
     let count = head & 0xff;
@@ -152,12 +164,6 @@ pub(super) fn put_nibbles(room: &mut [u8], words: &[u64], base: u32, value: u64)
     let mut value = value >> (head >> 8 & 63);
     let (mut o, mut at) = (0, base + 5);
     // Each text is stored with all its 32 bytes; the next one overwrites the excess. No copy depends on a length.
-    if count == 2 {
-        // Most flags are the bits of a byte.
-        o = put_packed::<32>(room, 0, words, at + (value & 15) as usize * 4);
-        o += put_packed::<32>(room, o, words, at + 64 + (value >> 4 & 15) as usize * 4);
-        return Some(if o == 0 { put_packed::<32>(room, 0, words, base + 1) } else { o });
-    }
     for _ in 0..count {
         o += put_packed::<32>(room, o, words, at + (value & 15) as usize * 4);
         (value, at) = (value >> 4, at + 64);
@@ -166,6 +172,20 @@ pub(super) fn put_nibbles(room: &mut [u8], words: &[u64], base: u32, value: u64)
         o = put_packed::<32>(room, 0, words, base + 1);
     }
     Some(o)
+}
+
+/// Like [`put_nibbles`], for two nibbles: most flags are the bits of a byte. Returns `None` for another number.
+#[inline(always)]
+pub(super) fn put_two_nibbles(room: &mut [u8], words: &[u64], base: u32, value: u64) -> Option<usize> {
+    let base = base as usize;
+    let [head] = *unchecked!(Tables: at_words(words, base));
+    if head & 0xff != 2 {
+        return None;
+    }
+    let value = value >> (head >> 8 & 63);
+    let mut o = put_packed::<32>(room, 0, words, base + 5 + (value & 15) as usize * 4);
+    o += put_packed::<32>(room, o, words, base + 69 + (value >> 4 & 15) as usize * 4);
+    Some(if o == 0 { put_packed::<32>(room, 0, words, base + 1) } else { o })
 }
 
 /// Appends the texts of a value's nibbles to the buffer, for any number of nibbles.
