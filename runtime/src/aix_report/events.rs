@@ -151,7 +151,7 @@ impl<'a> AixEvents<'a> {
         producer.set_max_events(fast.batch);
         (fast.start, self.scale) = producer.allow_fast_steps();
         (fast.has_learned, fast.n_steps) = (false, 0);
-        self.is_fast = self.step_fast().is_some();
+        self.is_fast = producer.step_fast(&fast.policy).is_some();
         if self.is_fast {
             self.next = usize::MAX - 1;
         }
@@ -176,6 +176,10 @@ impl<'a> AixEvents<'a> {
     /// Moves to the next event, if it needs no batch and [`AixEvents::advance`] has moved to such an event before.
     #[inline(always)]
     pub fn step_fast(&mut self) -> Option<FastEvent> {
+        // Events with texts need one test instead of the reader's.
+        if !self.is_fast {
+            return None;
+        }
         self.steps.producer_mut().step_fast(&self.fast.policy)
     }
 
