@@ -216,6 +216,9 @@ fn switches() {
     check("G4, 1 \"a\"", &["1 S15 G4"]);
     check("a, 1 \"a\"", &["2 S12 ,"]);
     check("X4, 1 two words, 2 \"b\"", &["16 S12 ,"]);
+    check("HT&0x07, 1 \"a\"", &["8 S12 ,"]);
+    let (_, help) = message("HT&0x07, 1 \"a\"");
+    assert_eq!(help.unwrap(), "write `HT & 0x07`: without blanks, `&` is part of a word");
     check("X4, 1 X4, 2 $x, 3 G4", &["7 S13 X4", "13 S13 $x", "19 S13 G4"]);
     check("X4, 1 LOOP X4 {X0}", &["7 S13 LOOP"]);
     check("X4, 1 f(X4)", &["7 S13 f"]);

@@ -297,6 +297,13 @@ impl Explainer<'_, '_> {
                 .with_help("begin a switch with a code that reads, or with a macro");
         }
         let error = self.error(&codes::STRAY_COMMA, "comma after an item that cannot select");
+        let text = self.text(place);
+        if let (Token::Word, Some((selector, mask))) = (before, text.split_once('&'))
+            && !selector.is_empty()
+            && !mask.is_empty()
+        {
+            return error.with_help(format!("write `{selector} & {mask}`: without blanks, `&` is part of a word"));
+        }
         error
             .with_help("use commas after the selector and the cases of a switch; put a text of several words in quotes")
     }
