@@ -1,3 +1,5 @@
+//! Settings for decisions that the languages leave open.
+
 use tfbc_grammar::nearest;
 use tfbc_grammar::trcfmt::ast::{Code, Level, Size};
 
