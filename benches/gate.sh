@@ -41,7 +41,7 @@ report: realistic as a table, instructions | report/table engine | | | 720 | 720
 report: CSV, instructions | report/csv engine | | | 720 | 720
 report: NDJSON, instructions | report/ndjson engine | | | 720 | 720
 report: counts, instructions | report/stats engine | | | 150 | 150
-report: 64 parts : counts | report/split engine | report/stats engine | | 1.00 | 1.11
+report: 64 parts : counts | report/split engine | report/stats engine | | 1.00 | 1.00
 report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.30
 report: events of the library without texts, instructions | report/stepped engine | | | 60 | 76
 report: realistic, 64 logs, instructions | report/merged engine | | | | 993

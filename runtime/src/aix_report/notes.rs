@@ -115,7 +115,7 @@ struct LastEvent {
     /// Hook word of the events to which `shortcut` applies, or [`NO_WORD`].
     repeated: u64,
     word: u64,
-    /// Number among the reported events.
+    /// Number in the log.
     number: u64,
     ticks: u64,
     shortcut: Shortcut,
@@ -183,9 +183,9 @@ impl<'w> EventNotes<'w> {
         }
     }
 
-    /// Number of events so far.
-    pub fn n_shown(&self) -> u64 {
-        self.shown.n_shown
+    /// Number, in the log, of the last event; 0 if there is none.
+    pub fn last_number(&self) -> u64 {
+        self.shown.last_number
     }
 
     /// Hooks and the elapsed times of their last events, the latest first.
@@ -230,16 +230,16 @@ impl<'w> EventNotes<'w> {
         context: &mut ContextState,
         timers: &mut Timers,
     ) -> VisitResult {
-        let RawEvent { id, bytes, wide, tid, cpu, .. } = *event;
+        let RawEvent { number, id, bytes, wide, tid, cpu, .. } = *event;
         // Facts change on the slow paths only, after which the thread is found again.
         let is_same = self.thread.tid == tid && self.thread.own_cpu == cpu.unwrap_or(NO_CPU);
         let class = self.classes[usize::from(id)];
-        if is_same && (class == PLAIN || self.repeats(class, hook_word(wide, bytes), bytes, ticks, context)) {
-            self.note_ticks(id, ticks);
+        if is_same && (class == PLAIN || self.repeats(class, hook_word(wide, bytes), number, bytes, ticks, context)) {
+            self.note_ticks(id, number, ticks);
             return VisitResult::Next;
         }
         // By value: a reference to the event would force it into memory for all events.
-        let event = HookEvent { id, bytes, wide, tid, cpu };
+        let event = HookEvent { number, id, bytes, wide, tid, cpu };
         if !is_same && self.switch_thread(event, class, ticks, context) {
             return VisitResult::Next;
         }
@@ -249,10 +249,17 @@ impl<'w> EventNotes<'w> {
     /// Processes an event that repeats the hook word of an earlier one of the thread. Returns false, and changes
     /// nothing, if it does not.
     #[inline(always)]
-    fn repeats(&mut self, class: u8, word: u64, bytes: &[u8], ticks: u64, context: &mut ContextState) -> bool {
-        let (class, number) = (usize::from(class) % N_CLASSES, self.shown.n_shown + 1);
+    fn repeats(
+        &mut self,
+        class: u8,
+        word: u64,
+        number: u64,
+        bytes: &[u8],
+        ticks: u64,
+        context: &mut ContextState,
+    ) -> bool {
         let row = &mut self.rows[usize::from(self.thread.row)];
-        let last = &mut row.last[class];
+        let last = &mut row.last[usize::from(class) % N_CLASSES];
         if last.repeated != word || !context.apply_shortcut(last.shortcut, row.tid, &row.facts, bytes) {
             return false;
         }
@@ -264,7 +271,7 @@ impl<'w> EventNotes<'w> {
     /// the event does not repeat an earlier one of the thread.
     #[inline(never)]
     fn switch_thread(&mut self, event: HookEvent<'_>, class: u8, ticks: u64, context: &mut ContextState) -> bool {
-        let HookEvent { id, bytes, wide, tid, cpu } = event;
+        let HookEvent { number, id, bytes, wide, tid, cpu } = event;
         let (at, own_cpu) = (row_place(tid, cpu), cpu.unwrap_or(NO_CPU));
         let row = &self.rows[usize::from(at)];
         let is_own = row.tid == tid && row.own_cpu == own_cpu;
@@ -272,10 +279,10 @@ impl<'w> EventNotes<'w> {
             return false;
         }
         self.thread = CurrentThread { tid, own_cpu, version: context.version_of_facts(), row: at };
-        if class != PLAIN && !self.repeats(class, hook_word(wide, bytes), bytes, ticks, context) {
+        if class != PLAIN && !self.repeats(class, hook_word(wide, bytes), number, bytes, ticks, context) {
             return false;
         }
-        self.note_ticks(id, ticks);
+        self.note_ticks(id, number, ticks);
         true
     }
 
@@ -290,7 +297,7 @@ impl<'w> EventNotes<'w> {
         context: &mut ContextState,
         timers: &mut Timers,
     ) -> bool {
-        let HookEvent { id, bytes, wide, tid, cpu } = event;
+        let HookEvent { number, id, bytes, wide, tid, cpu } = event;
         let class = match self.classes[usize::from(id)] {
             UNKNOWN => match policy.of(id) {
                 SkipAction::Take => self.look_up(id, context),
@@ -309,7 +316,7 @@ impl<'w> EventNotes<'w> {
         let slow = &self.rows[usize::from(row)].slow;
         if class != PLAIN && slow & 1 << class != 0 {
             context.advance(&event.raw());
-        } else if class != PLAIN && !self.repeats(class, word, bytes, ticks, context) {
+        } else if class != PLAIN && !self.repeats(class, word, number, bytes, ticks, context) {
             let Some(is_kept) = self.keep_timers(row, class, &event, ticks, timers) else {
                 self.thread = CurrentThread::UNKNOWN;
                 return false;
@@ -335,7 +342,7 @@ impl<'w> EventNotes<'w> {
         }
         context.settle();
         self.shown.know(id);
-        self.note_ticks(id, ticks);
+        self.note_ticks(id, number, ticks);
         true
     }
 
@@ -343,14 +350,14 @@ impl<'w> EventNotes<'w> {
     pub fn note(&mut self, timed: &TimedEvent<'_>, context: &mut ContextState, timers: &mut Timers) {
         let (event, elapsed_ns) = (&timed.event, timed.time.elapsed_ns);
         self.enter_thread(event.tid, event.cpu, context, timers);
-        self.shown.note(event.id, elapsed_ns);
+        self.shown.note(event.id, event.number, elapsed_ns);
         self.index.note_time(elapsed_ns);
     }
 
     /// Notes id and time of an event.
     #[inline(always)]
-    fn note_ticks(&mut self, id: u16, ticks: u64) {
-        self.shown.note_ticks(id, ticks);
+    fn note_ticks(&mut self, id: u16, number: u64, ticks: u64) {
+        self.shown.note_ticks(id, number, ticks);
         self.ticks.add(ticks);
     }
 
@@ -448,9 +455,9 @@ impl<'w> EventNotes<'w> {
         ticks: u64,
         timers: &mut Timers,
     ) -> Option<bool> {
-        let HookEvent { bytes, wide, tid, .. } = *event;
+        let HookEvent { number, bytes, wide, tid, .. } = *event;
         let event = Event { bytes, wide, record: None, time_ns: 0, offset: 0 };
-        let (word, env, number) = (hook_word(wide, bytes), event.env_index() as u8, self.shown.n_shown + 1);
+        let (word, env) = (hook_word(wide, bytes), event.env_index() as u8);
         let hook_data = event.hook_data();
         let hook = &self.hooks[usize::from(class) - 1];
         let n_uses = hook.n_uses;
@@ -525,7 +532,7 @@ impl<'w> EventNotes<'w> {
             let KeptTimer { key, start, .. } = kept_timers[index as usize];
             timers.set(key, start.map(|ticks| scale.time(ticks).time_ns));
         }
-        *n_flushed = shown.n_shown;
+        *n_flushed = shown.last_number;
         if self.kept_timers.len() > MAX_KEPT_TIMERS {
             self.forget_timers();
         }
@@ -594,6 +601,7 @@ impl<'w> EventNotes<'w> {
 /// Event of a run.
 #[derive(Clone, Copy)]
 struct HookEvent<'e> {
+    number: u64,
     id: u16,
     bytes: &'e [u8],
     wide: bool,
@@ -604,8 +612,8 @@ struct HookEvent<'e> {
 impl<'e> HookEvent<'e> {
     /// The event for the context, which uses neither its place nor its time.
     fn raw(&self) -> RawEvent<'e> {
-        let Self { id, bytes, wide, tid, cpu } = *self;
-        RawEvent { number: 0, offset: 0, bytes, wide, id, tid, ticks: None, cpu, recorded: bytes }
+        let Self { number, id, bytes, wide, tid, cpu } = *self;
+        RawEvent { number, offset: 0, bytes, wide, id, tid, ticks: None, cpu, recorded: bytes }
     }
 }
 
@@ -670,20 +678,20 @@ struct LastShown {
     ticks: Box<[(u64, u64); N_IDS]>,
     /// Hooks with reported events.
     ids: Vec<u16>,
-    n_shown: u64,
-    /// Number of reported events before the last border.
-    n_before: u64,
+    /// Number of the last reported event, and of the last one before the last border.
+    last_number: u64,
+    number_before: u64,
 }
 
 impl LastShown {
     fn new() -> Self {
-        Self { by_id: of_each((0, 0)), ticks: of_each((0, 0)), ids: Vec::new(), n_shown: 0, n_before: 0 }
+        Self { by_id: of_each((0, 0)), ticks: of_each((0, 0)), ids: Vec::new(), last_number: 0, number_before: 0 }
     }
 
-    fn note(&mut self, id: u16, elapsed_ns: u64) {
+    fn note(&mut self, id: u16, number: u64, elapsed_ns: u64) {
         self.know(id);
-        self.note_ticks(id, 0);
-        self.by_id[usize::from(id)] = (self.n_shown, elapsed_ns);
+        self.note_ticks(id, number, 0);
+        self.by_id[usize::from(id)] = (number, elapsed_ns);
     }
 
     /// Adds a hook to the list.
@@ -695,9 +703,9 @@ impl LastShown {
 
     /// Notes an event of a hook in the list, whose time is converted later.
     #[inline(always)]
-    fn note_ticks(&mut self, id: u16, ticks: u64) {
-        self.n_shown += 1;
-        self.ticks[usize::from(id)] = (self.n_shown, ticks);
+    fn note_ticks(&mut self, id: u16, number: u64, ticks: u64) {
+        self.last_number = number;
+        self.ticks[usize::from(id)] = (number, ticks);
     }
 
     fn convert_ticks(&mut self, scale: &TimeScale) {
@@ -711,9 +719,9 @@ impl LastShown {
 
     /// Hooks of the events since the last call.
     fn take_ids(&mut self) -> impl Iterator<Item = u16> {
-        let n_before = std::mem::replace(&mut self.n_before, self.n_shown);
+        let number_before = std::mem::replace(&mut self.number_before, self.last_number);
         let Self { by_id, ids, .. } = self;
-        ids.iter().copied().filter(move |id| by_id[usize::from(*id)].0 > n_before)
+        ids.iter().copied().filter(move |id| by_id[usize::from(*id)].0 > number_before)
     }
 
     /// Hooks and elapsed times, the latest first.
@@ -795,7 +803,7 @@ mod tests {
             // The notes of many threads share rows.
             let n_threads = if below(2) == 0 { 3 } else { 3000 };
             let tid = below(n_threads);
-            let hook = HookEvent { id: entry.id(), bytes: &bytes, wide, tid, cpu: None };
+            let hook = HookEvent { number: time_ns + 1, id: entry.id(), bytes: &bytes, wide, tid, cpu: None };
             let is_flat =
                 notes.process(&hook.raw(), time_ns, &takes_all, &mut context, &mut noted_timers) == VisitResult::Next;
             n_flat += usize::from(is_flat);

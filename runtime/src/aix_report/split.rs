@@ -18,8 +18,8 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, cuts: Cuts) -> Resul
     let uses = EventUse { keeps_state: true, lists_gaps: true, notes_events: true, ..EventUse::default() };
     let mut producer = LogProducer::new(logs, &infos, catalog, &options, layouts, uses).with_whole_context();
     let (mut chunk, mut parts) = (Chunk::default(), LogParts::default());
-    // Number of reported events up to the last notice; a chunk with notices counts as a whole.
-    let mut n_noted = 0;
+    // Number of the last reported event at the last notice; a chunk with notices counts as a whole.
+    let mut number_noted = 0;
     // Number of times that went back up to the last border.
     let mut n_clamped = 0;
     if producer.logs().is_merged() {
@@ -36,7 +36,7 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, cuts: Cuts) -> Resul
                 && let Some(notes) = producer.notes()
             {
                 notes.note_notices(n_notices);
-                n_noted = notes.n_shown();
+                number_noted = notes.last_number();
             }
             more
         } {}
@@ -56,7 +56,7 @@ pub(crate) fn split(logs: &mut Logs, catalog: &Catalog<'_>, cuts: Cuts) -> Resul
         limit = cuts.next(read);
         // The first part contains the heading, which comes before the first event that is reported. A notice is in the
         // part of the next event, whose time it gets in tables.
-        let position = if producer.notes().is_none_or(|notes| notes.n_shown() == n_noted) {
+        let position = if producer.notes().is_none_or(|notes| notes.last_number() == number_noted) {
             None
         } else {
             producer.logs().position()
