@@ -4,6 +4,7 @@ use crate::common::*;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
+use tfbc::testing::unix_compress::compress;
 
 /// Directory with the samples, and with `cut.trc`, which is damaged.
 fn directory() -> TempDir {
@@ -141,6 +142,20 @@ fn compressed_traces_are_unpacked_first() {
     let parts: String = (1..=3).map(|n| output(world, &format!("report --part {n} x.tfbs"))).collect();
     assert_eq!(parts, whole);
     assert_eq!(output(world, "report x.tfbs"), whole);
+    // As AIX's compress leaves it.
+    let of_compress = compress(&fs::read(world.join("shell.trc")).unwrap());
+    fs::write(world.join("shell.trc.Z"), &of_compress).unwrap();
+    refused(world, "split -n 2 -o z.tfbs shell.trc.Z", "a compressed trace cannot be split");
+    assert_eq!(tfbc(world, "split --unpack old -n 3 -o old.tfbs shell.trc.Z").2, 0);
+    let parts: String = (1..=3).map(|n| output(world, &format!("report --part {n} old.tfbs"))).collect();
+    assert_eq!(parts, whole);
+    // The format has no length: a cut is seen if at least a byte of a code is left, which one of 11 lengths leaves.
+    let cut = (0..11).find_map(|n| {
+        fs::write(world.join("cut.Z"), &of_compress[..of_compress.len() / 2 - n]).unwrap();
+        let (_, messages, status) = tfbc(world, &format!("split --unpack old{n} -n 3 -o z.tfbs cut.Z"));
+        (status == 2).then_some(messages)
+    });
+    assert!(cut.as_ref().is_some_and(|messages| messages.contains("cut.Z: compress (.Z)")), "{cut:?}");
     // A file that exists is not replaced, not even the trace itself.
     fs::write(world.join("plain/here/shell.trc"), "mine").unwrap();
     refused(world, "split --unpack plain/here -n 3 -o y.tfbs shell.trc.gz", "shell.trc: the file exists");
