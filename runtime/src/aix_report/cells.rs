@@ -80,7 +80,8 @@ struct Frame {
 }
 
 /// Fixed offsets of cells. A missing cell gets the offset after the last one, where the text overwrites it, so no
-/// branch is needed.
+/// branch is needed. An elapsed time of 6 decimals is written with 9, one byte earlier: its first blank replaces a blank
+/// before it, and the next cell or the text its last digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Plain {
     len: u8,
@@ -589,6 +590,7 @@ impl Plain {
                 // The elapsed column has 14 bytes and the delta column 15. Both together are one cell.
                 CellContent::Times => (elapsed_at, delta_at, at) = (Some(at), Some(at + 14), at + Times::WIDTH as u8),
                 CellContent::Elapsed => (elapsed_at, at) = (Some(at), at + 14),
+                CellContent::ElapsedShort if at > start => (elapsed_at, at) = (Some(at - 1), at + 10),
                 CellContent::Delta => (delta_at, at) = (Some(at), at + 15),
                 _ => return None,
             }
@@ -662,15 +664,19 @@ impl Head {
     /// Width of the id column; `None` if the cells have no fixed offsets.
     fn id_width(list: &[Cell]) -> Option<u8> {
         let (mut width, mut n_ended) = (0, 0);
-        for cell in list {
+        let mut is_after_svc = false;
+        for (at, cell) in list.iter().enumerate() {
             // A cell after a system call or a time has no fixed offset, unless it is a time too.
             match cell.put {
                 CellContent::Times | CellContent::Elapsed | CellContent::Delta => n_ended += 1,
+                // A wide system call may have no blank after it.
+                CellContent::ElapsedShort if at > 0 && !is_after_svc => n_ended += 1,
                 CellContent::Svc(_) if n_ended == 0 => n_ended += 1,
                 CellContent::Id(number) if n_ended == 0 => width = number,
                 CellContent::Context(_) | CellContent::Depth(_) if n_ended == 0 => {}
                 _ => return None,
             }
+            is_after_svc = matches!(cell.put, CellContent::Svc(_));
             if cell.after.len() > 0 {
                 return None;
             }
@@ -708,10 +714,12 @@ impl Head {
                 CellContent::Depth(width) => (head.depth_at, at) = (u8::try_from(at).ok()?, at + usize::from(width)),
                 CellContent::Svc(width) => (head.svc_at, at) = (u8::try_from(at).ok()?, at + usize::from(width)),
                 CellContent::Elapsed => (elapsed_at, at) = (place, at + 14),
+                CellContent::ElapsedShort => (elapsed_at, at) = (Some(at.checked_sub(1)?), at + 10),
                 CellContent::Delta => (delta_at, at) = (place, at + 15),
                 _ => (elapsed_at, delta_at, at) = (place, Some(at + 14), at + Times::WIDTH),
             }
-            if !matches!(cell.put, CellContent::Times | CellContent::Elapsed | CellContent::Delta) {
+            use CellContent::{Delta, Elapsed, ElapsedShort};
+            if !matches!(cell.put, CellContent::Times | Elapsed | ElapsedShort | Delta) {
                 copied = at;
             }
         }
