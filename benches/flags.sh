@@ -6,7 +6,7 @@
 # A figure is the difference between a longer and a shorter trace, so the start of the command does not count. `x` is
 # its ratio to the default of its vendor. The limit is the goal, in instructions: for AIX 1.5 times the default's figure
 # (410), for QNX 1.5 times the default's goal. Rows that miss it have a limit 5 % above their figure: all columns,
-# fields with texts, arguments, user events, summary and latency. The goal of summaries is 200, 1.5 times `stats`, but
+# fields with texts, arguments, user events, colours with `--grep`, `--where` by context, summary and latency. The goal of summaries is 200, 1.5 times `stats`, but
 # in `realistic` nearly every call has an address and a row of its own.
 # Environment: EVENTS of the shorter trace, JOBS at a time, BIN for a directory of binaries that are built already.
 set -euo pipefail
@@ -24,6 +24,7 @@ columns text | 615 | tfbc realistic --columns text
 columns id,elapsed | 615 | tfbc realistic --columns id,elapsed
 columns tid,filename | 615 | tfbc realistic --columns id,filename,tid,elapsed,delta,text
 timestamp 1 | 615 | tfbc realistic --timestamp 1
+timestamp 1 and processes | 615 | tfbc realistic --timestamp 1 --columns id,exec,cpu,pid,elapsed,delta,text
 timestamp 2 | 615 | tfbc realistic --timestamp 2
 timestamp 3 | 615 | tfbc realistic --timestamp 3
 processes | 615 | tfbc realistic --columns id,exec,cpu,pid,elapsed,delta,text
@@ -35,7 +36,17 @@ pagesize | 615 | tfbc realistic --pagesize 60
 grep, none matches | 615 | tfbc realistic --grep qqq
 grep, all match | 615 | tfbc realistic --grep .
 grep, some match | 615 | tfbc realistic --grep 7[0-9a-f]*3
+grep, ignoring case | 708 | tfbc realistic --grep (?i)ADDR
+CPUs | 615 | tfbc realistic --cpu 0-99
+where, by an id | 615 | tfbc realistic --where 101
+where, by a field | 615 | tfbc realistic --where rc!=1
+where, by a CPU | 793 | tfbc realistic --where cpu>=0
+where, by a process | 1010 | tfbc realistic --where process!=x
 colour | 615 | tfbc realistic --color always
+colour and grep, none matches | 619 | tfbc realistic --color always --grep qqq
+colour and grep, some match | 1129 | tfbc realistic --color always --grep addr
+colour and grep, all match | 1751 | tfbc realistic --color always --grep .
+colour and grep, short matches | 1137 | tfbc realistic --color always --grep e
 tsv | 615 | tfbc realistic --to tsv
 csv | 615 | tfbc realistic --to csv
 ndjson | 615 | tfbc realistic --to ndjson --columns id,elapsed,delta,text
@@ -58,11 +69,18 @@ kev columns | 1575 | tfbc kev --columns class,type,data
 kev times from the start | 1575 | tfbc kev --time relative
 kev grep, none matches | 1575 | tfbc kev --grep qqq
 kev colour | 1575 | tfbc kev --color always
+kev colour and grep, some match | 2122 | tfbc kev --color always --grep pid
+kev colour and grep, all match | 3940 | tfbc kev --color always --grep .
+kev where, by an argument | 1575 | tfbc kev --where coid!=7
+kev where, by a CPU | 1575 | tfbc kev --where cpu>=0
+kev sorted by time | 1575 | tfbc kev --sort time
 kev tsv | 1575 | tfbc kev --to tsv
 kev ndjson | 1458 | tfbc kev --to ndjson
+kev ndjson with an object | 2078 | tfbc kev --to ndjson --fields object
 kev argument as ndjson | 2380 | tfbc kev --to ndjson --columns event,type,arg.pid,data
 kev stats | 150 | tfbc kev --stats
 user events | 965 | tfbc user
+user events sorted by time | 1575 | tfbc user --sort time
 user events as csv | 959 | tfbc user --to csv
 user events as ndjson | 2398 | tfbc user --to ndjson
 user events with typed fields | 2727 | tfbc user --to ndjson --fields object
