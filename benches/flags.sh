@@ -6,8 +6,8 @@
 # A figure is the difference between a longer and a shorter trace, so the start of the command does not count. `x` is
 # its ratio to the default of its vendor. The limit is the goal, in instructions: for AIX 1.5 times the default's figure
 # (410), for QNX 1.5 times the default's goal. Rows that miss it have a limit 5 % above their figure: all columns,
-# fields with texts, arguments, user events, colours with `--grep`, `--where` by context, summary and latency. The goal of summaries is 200, 1.5 times `stats`, but
-# in `realistic` nearly every call has an address and a row of its own.
+# fields with texts, arguments, user events, colours with `--grep`, `--where` by context, summary and latency. The goal
+# of summaries is 200, 1.5 times `stats`, but in `realistic` nearly every call has an address and a row of its own.
 # Environment: EVENTS of the shorter trace, JOBS at a time, BIN for a directory of binaries that are built already.
 set -euo pipefail
 cd "$(dirname "$0")/.."

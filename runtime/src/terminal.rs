@@ -328,7 +328,7 @@ impl<'l> LineLink<'l> {
     }
 }
 
-/// Style set by an escape sequence of [`ReportColour::Ansi`] at the start of some bytes, and the length of the sequence.
+/// Style that an escape sequence of [`ReportColour::Ansi`] at the start of some bytes sets, and its length.
 fn plain_style(bytes: &[u8]) -> Option<(&'static [u8; 4], usize)> {
     match bytes.first_chunk()? {
         DIM => Some((DIM, DIM.len())),
