@@ -156,7 +156,7 @@ struct FinderTables {
     forward: MatchTable,
     /// From the end of a match to its start.
     backward: MatchTable,
-    /// Use of each byte at the start of a search, if it does not depend on the byte before.
+    /// Uses of bytes at the start of a search, if they do not depend on the byte before.
     bytes: Option<Box<[u8; 256]>>,
 }
 
@@ -291,7 +291,7 @@ impl MatchTable {
         Some(Self { table, ends, starts })
     }
 
-    /// Use of each byte at the start of a search, if it does not depend on the byte before.
+    /// Uses of bytes at the start of a search, if they do not depend on the byte before.
     fn uses_at_start(&self) -> Option<Box<[u8; 256]>> {
         let start = self.starts[0];
         if self.starts.iter().any(|other| *other != start) || self.ends_after(start) || start & NOTED > 0 {

@@ -77,7 +77,7 @@ impl FieldReader {
     }
 }
 
-/// Reader of fields by name, which prepares the routine of each hook once.
+/// Reader of fields by name, which prepares each routine once.
 pub(crate) struct NamedFields<'c> {
     catalog: &'c Catalog<'c>,
     names: Vec<String>,
