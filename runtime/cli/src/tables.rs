@@ -426,6 +426,9 @@ impl TableRun<'_> {
                 ReportError::Write(error) if error.kind() == io::ErrorKind::InvalidInput => usage(error.to_string()),
                 error => trace::failure(&name, &what, error),
             })?;
+            if directory.is_none() {
+                plan.open_only(self.formats, &mut tables).map_err(failed)?;
+            }
             let n_faults = plan.report_counts(self.console, &summary);
             status = status.max(if n_faults > 0 { Status::Damaged } else { Status::Well });
             let counts = Summary::of(&summary, tables.n_rows() - before);

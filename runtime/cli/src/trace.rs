@@ -399,6 +399,12 @@ impl PlannedReport {
         self.row_source(formats).fill(tables, notices, monitor)
     }
 
+    /// Opens the table of an event that has no rows, if the report admits this event alone.
+    #[cfg(feature = "arrow")]
+    pub fn open_only(&mut self, formats: &Formats, tables: &mut Tables<'_>) -> std::io::Result<()> {
+        self.row_source(formats).open_only(tables)
+    }
+
     /// Number of events of a report; `None` if the trace cannot be read.
     #[cfg(feature = "arrow")]
     pub fn count_rows(&mut self, formats: &Formats) -> Option<u64> {

@@ -207,6 +207,11 @@ with tempfile.TemporaryDirectory() as folder:
         is_one_filter = "--exec" in flags
         assert is_one_filter or counts[0] == n_rows + removed - alone.num_rows, (flags, counts)
 
+# The table of an event without rows is a stream, too.
+stream = run("--to", "arrow", "--by-event", "--only", "134", "--from", "9999", samples / "shell.trc")
+table = pyarrow.ipc.open_stream(io.BytesIO(stream)).read_all()
+assert table.num_rows == 0 and "cmd" in table.column_names, table.schema
+
 # Compressed streams and files have the same rows.
 plain = pyarrow.ipc.open_stream(io.BytesIO(run("--to", "arrow", samples / "shell.trc"))).read_all()
 compressed = run("--to", "arrow", "--compress", "lz4", samples / "shell.trc")

@@ -4,8 +4,10 @@ use crate::by_event::EventTables;
 use crate::events::{EventTable, TableOptions};
 use crate::notices::NoticeLog;
 use std::io;
-use tfbc::internal::rows::{Names, RowBlock, RowOptions, RowSink, TraceFacts, rows};
-use tfbc::{Formats, Monitor, Notice, ReportError, ReportOptions, ReportSummary, Split, Trace};
+use tfbc::aix::IdSet;
+use tfbc::internal::filter::RecordIds;
+use tfbc::internal::rows::{Names, RowBlock, RowOptions, RowSink, TraceFacts, names, qnx_release, rows};
+use tfbc::{EventId, Formats, Monitor, Notice, ReportError, ReportOptions, ReportSummary, Split, Trace};
 
 /// Tables of events.
 pub enum Tables<'t> {
@@ -86,6 +88,29 @@ impl RowSource<'_> {
             }
             None => self.rows(wanted, tables.sink(), monitor),
         }
+    }
+
+    /// Opens the table of an event that has no rows, if the report admits this event alone.
+    ///
+    /// # Errors
+    /// The table cannot be created.
+    pub fn open_only(&self, tables: &mut Tables<'_>) -> io::Result<()> {
+        let Tables::ByEvent(tables) = tables else { return Ok(()) };
+        let release = qnx_release(self.trace);
+        let ids: Vec<_> = match release {
+            None => self.options.aix.filter.only.iter().flat_map(IdSet::iter).map(EventId::Hook).collect(),
+            Some(_) => {
+                let ids = self.options.qnx.filter.only.iter().flat_map(RecordIds::iter);
+                ids.map(|(class, event)| EventId::Record(class, event)).collect()
+            }
+        };
+        let names = names(self.formats, release);
+        let Some((first, others)) = ids.split_first() else { return Ok(()) };
+        let table = names.table(*first);
+        if others.iter().any(|id| names.table(*id) != table) {
+            return Ok(());
+        }
+        tables.open_only(ids, &names)
     }
 
     /// Counts the events of the report.
