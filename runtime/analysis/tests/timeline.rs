@@ -223,3 +223,26 @@ fn a_cut_call_ends_at_the_mark_of_the_loss() {
     let slice = |begin, end, name: &str| (begin, end, String::from(name));
     assert_eq!(calls, Some(vec![slice(2000, 6000, "kread"), slice(7500, 8000, "kopen")]));
 }
+
+#[test]
+fn a_cpu_replaces_the_one_without_a_number() {
+    let hooks = [
+        call(1000, 0x101, 11, "kread"),
+        call(1100, 0x104, 11, "kread"),
+        hook(1200, 0x1A0, 0, 11, &[7]),
+        hook(1300, 0x1A1, 0, 11, &[]),
+        dispatch(2000, 0x106, 3, 100, 12),
+        hook(2500, 0x1A0, 0, 12, &[9]),
+        hook(2600, 0x1A1, 0, 12, &[]),
+        dispatch(4000, 0x106, 3, 100, 13),
+        hook(5000, 0x15B, 0, 13, &[1]),
+    ];
+    let rules = "1A0 raise class=INT type=D1\n1A1 lower class=INT";
+    let tracks = draw(stream(0, &hooks), rules, what(&["cpus", "states"], &[]));
+    let names_of = |suffix: &str| -> Vec<&str> {
+        let tracks = tracks.iter().filter(|(name, _)| name.ends_with(suffix));
+        tracks.flat_map(|(_, slices)| slices.iter().map(|(.., name)| name.as_str())).collect()
+    };
+    assert_eq!(names_of(" state"), ["on CPU 3", "on CPU 3"], "{tracks:?}");
+    assert_eq!(names_of("CPU 3"), ["INT 9", "-100- 12", "-100- 13"], "{tracks:?}");
+}

@@ -454,8 +454,8 @@ impl Machine {
         known.unwrap_or_else(|| self.new_call(class, name, None))
     }
 
-    /// Row of a call at an address, whose name `name_of` returns. A timeline counts no calls: those without a name share a
-    /// row, and differ by the address that comes with it.
+    /// Row of a call at an address, whose name `name_of` returns. A timeline counts no calls: those without a name
+    /// share a row, and the address comes with it.
     fn call_at(
         &mut self,
         class: usize,

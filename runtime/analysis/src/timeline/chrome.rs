@@ -309,8 +309,8 @@ impl SliceHead {
     }
 }
 
-/// Writes the text of a slice up to its body, and returns its length. Parts are copied with a constant size, and the next
-/// part overwrites what is too much.
+/// Writes the text of a slice up to its body, and returns its length. Parts are copied with a constant size, and the
+/// next part overwrites what is too much.
 #[inline(always)]
 fn write_line(line: &mut [u8; MAX_LINE], head: &SliceHead, begin: u64, duration: u64) -> usize {
     line[..MAX_HEAD].copy_from_slice(&head.bytes);

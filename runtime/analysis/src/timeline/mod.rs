@@ -260,7 +260,10 @@ enum CpuBody {
     /// Thread that runs, by slot.
     Run(ThreadSlot),
     /// Copy of the body of a thread, which may change before the slice is written: its place in [`CpuBodies::copies`].
-    Copy { start: u32, end: u32 },
+    Copy {
+        start: u32,
+        end: u32,
+    },
 }
 
 /// Body that does not depend on the trace.
@@ -553,6 +556,9 @@ impl<'o> Timeline<'o> {
                     self.set_base(0, None, time, machine);
                 }
                 self.cpus.clear();
+                // The next CPU gets the index of the one that is dropped, and its interrupts get their rows.
+                self.bodies.on_cpu.clear();
+                self.bodies.frames = Bodies::default();
             }
             Change::Dispatched { at, from, to, idle } => {
                 if let Some(track) = self.cpus.get(at).and_then(|cpu| cpu.track) {
@@ -1030,14 +1036,7 @@ impl<'o> Timeline<'o> {
         }
     }
 
-    fn begin_call(
-        &mut self,
-        thread: ThreadSlot,
-        row: usize,
-        address: Option<u64>,
-        time: u64,
-        machine: &Machine,
-    ) {
+    fn begin_call(&mut self, thread: ThreadSlot, row: usize, address: Option<u64>, time: u64, machine: &Machine) {
         let process = machine.process_of(thread);
         let track = match self.threads.get_mut(thread as usize) {
             Some(Some(tracks)) if tracks.process == process && tracks.calls != NO_TRACK && tracks.cut.is_none() => {
