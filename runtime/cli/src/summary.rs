@@ -216,7 +216,41 @@ impl RowFilter {
         })
     }
 
-    fn apply(&self, section: &mut Section) {
+    /// Chooses rows of all sections. Returns a note for each flag that matches none.
+    fn apply(&self, summary: &mut Summary) -> Vec<String> {
+        let cpus: Vec<u64> = numbers(summary, "cpu").collect();
+        // A section whose rows are all removed is no section any more.
+        let has_column = |name| summary.sections().any(|section| section.column(name).is_some());
+        let (has_pids, has_tids) = (has_column("pid"), has_column("tid"));
+        let has_names = summary.sections().any(is_of_processes);
+        for section in summary.sections_mut() {
+            self.apply_to(section);
+        }
+        let is_empty = |column| numbers(summary, column).next().is_none();
+        let mut notes = Vec::new();
+        if self.pids.is_some() && has_pids && is_empty("pid") {
+            notes.push(String::from("--pid matches no row"));
+        }
+        if self.tids.is_some() && has_tids && is_empty("tid") {
+            notes.push(String::from("--tid matches no row"));
+        }
+        if self.cpus.is_some()
+            && let (Some(first), Some(last)) = (cpus.iter().min(), cpus.iter().max())
+            && is_empty("cpu")
+        {
+            notes.push(if first == last {
+                format!("--cpu matches no row; the trace has only the CPU {first}")
+            } else {
+                format!("--cpu matches no row; the CPUs of the trace are from {first} to {last}")
+            });
+        }
+        if !self.names.is_empty() && has_names && !summary.sections().any(is_of_processes) {
+            notes.push(String::from("--exec matches no row"));
+        }
+        notes
+    }
+
+    fn apply_to(&self, section: &mut Section) {
         for (column, numbers) in [("pid", &self.pids), ("tid", &self.tids), ("cpu", &self.cpus)] {
             if let Some(numbers) = numbers {
                 let contains = |number: i128| {
@@ -226,11 +260,26 @@ impl RowFilter {
                 section.retain(column, |value| matches!(value, Value::Number(number) if contains(*number)));
             }
         }
-        let is_of_processes = matches!(section.name, "process" | "thread");
-        if !self.names.is_empty() && is_of_processes {
+        if !self.names.is_empty() && is_of_processes(section) {
             section.retain("name", |value| matches!(value, Value::Text(name) if self.names.contains(name)));
         }
     }
+}
+
+/// True if the rows of a section have names of processes, by which `--exec` chooses.
+fn is_of_processes(section: &Section) -> bool {
+    matches!(section.name, "process" | "thread")
+}
+
+/// Numbers in a column of all sections.
+fn numbers(summary: &Summary, column: &str) -> impl Iterator<Item = u64> {
+    summary.sections().flat_map(move |section| {
+        let at = section.column(column);
+        section.rows().filter_map(move |row| match row[at?] {
+            Value::Number(number) => u64::try_from(number).ok(),
+            _ => None,
+        })
+    })
 }
 
 impl SummaryArgs {
@@ -335,8 +384,14 @@ impl SummaryArgs {
         if let Some(names) = &self.process_names(console)? {
             names.apply(&mut summary);
         }
+        let mut notes = filter.apply(&mut summary);
+        if options.from.is_some() && summary.whole_ns == 0 && summary.n_events > 0 {
+            notes.push(String::from("the trace has no time after --from"));
+        }
+        for note in notes {
+            console.note(format_args!("{}: {note}", analyse::names_of(paths)));
+        }
         for section in summary.sections_mut() {
-            filter.apply(section);
             section.sort(self.sort.key());
             if let (Some(top), None) = (self.top, &self.against) {
                 section.keep_top(top);

@@ -98,6 +98,22 @@ fn mistakes_get_an_example() {
 }
 
 #[test]
+fn choices_that_match_nothing_get_a_note() {
+    for (args, expected) in [
+        (&["--cpu", "99"][..], "shell.trc: --cpu matches no row; the trace has only the CPU 0\n"),
+        (&["--pid", "7", "--exec", "nobody"], "shell.trc: --pid matches no row\nshell.trc: --exec matches no row\n"),
+        (&["--tid", "7", "--sections", "thread"], "shell.trc: --tid matches no row\n"),
+        (&["--from", "100"], "shell.trc: the trace has no time after --from\n"),
+        (&["--cpu", "0", "--pid", "516", "--exec", "wait", "--from", "0.01"], ""),
+        (&["--pid", "7", "--sections", "cpu"], ""),
+        (&["--cpu", "99", "--quiet"], ""),
+    ] {
+        let (_, err, status) = summary(&[args, &["shell.trc"]].concat());
+        assert_eq!((err.as_str(), status), (expected, 0), "{args:?}");
+    }
+}
+
+#[test]
 fn damage_is_lost_time_and_status_2() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
