@@ -13,22 +13,22 @@ cd "$(dirname "$0")/.."
 # name | upper: case side | lower: case side | less: case side | goal | limit
 rows() {
     cat <<'ROWS'
-body: mix of 4 | run/mix4 engine | run/mix4 native | | 1.40 | 1.62
-body: mix of 200 | run/mix200 engine | run/mix200 native | | 1.40 | 1.62
-body: mix of 4096 | run/mix4096 engine | run/mix4096 native | | 1.40 | 1.62
+body: mix of 4 | run/mix4 engine | run/mix4 native | | 1.40 | 1.55
+body: mix of 200 | run/mix200 engine | run/mix200 native | | 1.40 | 1.55
+body: mix of 4096 | run/mix4096 engine | run/mix4096 native | | 1.40 | 1.55
 body: mix of 200, ahead | run/mix200 ahead | run/mix200 native | | | 1.86
 body: disk-read | run/disk-read engine | run/disk-read native | | 1.40 | 1.83
-body: ioctl | run/ioctl engine | run/ioctl native | | 1.40 | 1.76
+body: ioctl | run/ioctl engine | run/ioctl native | | 1.40 | 1.67
 body: wakeup | run/wakeup engine | run/wakeup native | | 1.40 | 1.40
 body: dump | run/dump engine | run/dump native | | 1.50 | 1.50
 200 templates : 4 | run/mix200 engine | run/mix4 engine | | 1.10 | 1.10
 4096 templates : 4 | run/mix4096 engine | run/mix4 engine | | 1.30 | 1.69
 checked twin : fast loop | run/mix200 checked | run/mix200 loop | | 1.15 | 1.15
-line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.40 | 1.79
-line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.40 | 1.83
-line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.40 | 3.15
-line: disk-read | line/disk-read engine | line/disk-read native | | 1.40 | 1.87
-line: dump | line/dump engine | line/dump native | | 1.50 | 1.63
+line: mix of 4 | line/mix4 engine | line/mix4 native | | 1.40 | 1.56
+line: mix of 200 | line/mix200 engine | line/mix200 native | | 1.40 | 1.66
+line: mix of 4096 | line/mix4096 engine | line/mix4096 native | | 1.40 | 2.59
+line: disk-read | line/disk-read engine | line/disk-read native | | 1.40 | 1.63
+line: dump | line/dump engine | line/dump native | | 1.50 | 1.50
 step | step/events engine | step/events native | | 1.40 | 1.66
 step with times | step/timed engine | step/timed native | | 1.40 | 1.90
 report: realistic, instructions | report/default engine | | | 480 | 480
@@ -44,26 +44,26 @@ report: counts, instructions | report/stats engine | | | 150 | 150
 report: 64 parts : counts | report/split engine | report/stats engine | | 1.00 | 1.00
 report: events of the library : report | report/events engine | report/default engine | | 1.30 | 1.30
 report: events of the library without texts, instructions | report/stepped engine | | | 60 | 76
-report: realistic, 64 logs, instructions | report/merged engine | | | | 993
-number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.60 | 2.05
+report: realistic, 64 logs, instructions | report/merged engine | | | | 907
+number: decimal below 1000 | numbers/decimal-small engine | numbers/decimal-small native | | 1.60 | 1.91
 number: decimal | numbers/decimal engine | numbers/decimal native | | 1.60 | 1.60
-number: hex | numbers/hex engine | numbers/hex native | | 1.60 | 1.75
-number: hex, 64 bits | numbers/hex64 engine | numbers/hex64 native | | 1.60 | 1.87
+number: hex | numbers/hex engine | numbers/hex native | | 1.60 | 1.60
+number: hex, 64 bits | numbers/hex64 engine | numbers/hex64 native | | 1.60 | 1.80
 number: octal | numbers/octal engine | numbers/octal native | | 1.60 | 1.60
-number: binary | numbers/binary engine | numbers/binary native | | 1.60 | 2.46
-8 flags | numbers/flags engine | numbers/flags native | | 1.60 | 2.28
+number: binary | numbers/binary engine | numbers/binary native | | 1.60 | 2.18
+8 flags | numbers/flags engine | numbers/flags native | | 1.60 | 2.01
 dump of 64 bytes | numbers/dump64 engine | numbers/dump64 native | | 1.50 | 1.50
 dump of 64 bytes, unbroken | numbers/dump64-run engine | numbers/dump64-run native | | 1.50 | 1.50
-switch: 16 dense | switch/dense16 engine | switch/dense16 native | | 1.60 | 1.82
-switch: 256 dense | switch/dense256 engine | switch/dense256 native | | 1.60 | 1.82
-switch: 16 sparse | switch/sparse16 engine | switch/sparse16 native | | 1.60 | 2.41
-switch: 256 sparse | switch/sparse256 engine | switch/sparse256 native | | 1.60 | 2.41
-switch: 16 texts | switch/text16 engine | switch/text16 native | | 1.60 | 3.87
+switch: 16 dense | switch/dense16 engine | switch/dense16 native | | 1.60 | 1.75
+switch: 256 dense | switch/dense256 engine | switch/dense256 native | | 1.60 | 1.75
+switch: 16 sparse | switch/sparse16 engine | switch/sparse16 native | | 1.60 | 2.28
+switch: 256 sparse | switch/sparse256 engine | switch/sparse256 native | | 1.60 | 2.28
+switch: 16 texts | switch/text16 engine | switch/text16 native | | 1.60 | 3.76
 switch alone: 256 sparse : 16 | switch/sparse256 engine | switch/sparse16 engine | switch/none engine | 1.50 | 1.50
 datakeys: mix | datakeys/mix engine | datakeys/mix native | | 1.60 | 1.60
 datakeys: mix, ahead | datakeys/mix ahead | datakeys/mix native | | | 1.45
 datakeys: bits | datakeys/bits engine | datakeys/bits native | | | 1.46
-datakeys: message | datakeys/message engine | datakeys/message native | | | 1.44
+datakeys: message | datakeys/message engine | datakeys/message native | | | 1.39
 kev: a simple slot | kev/simple engine | kev/simple native | | | 2.93
 kev: a slot of any kind, instructions | kev/all engine | | | | 365
 kev: a user event in a table, instructions | kev/defined engine | | | | 1038
@@ -77,8 +77,8 @@ times: CPUs of a summary : counts | times/cpus engine | report/stats engine | | 
 times: a summary, instructions | times/all engine | | | | 3141
 times: CPUs of a QNX log, instructions | times/kev-cpus engine | | | | 404
 times: a summary of a QNX log, instructions | times/kev-all engine | | | | 659
-times: a timeline, protobuf : report | times/perfetto engine | report/default engine | | 2.00 | 2.84
-times: a timeline, JSON : report | times/chrome engine | report/default engine | | 2.00 | 3.13
+times: a timeline, protobuf : report | times/perfetto engine | report/default engine | | 2.00 | 3.38
+times: a timeline, JSON : report | times/chrome engine | report/default engine | | 2.00 | 3.72
 ROWS
 }
 
