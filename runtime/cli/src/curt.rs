@@ -23,7 +23,11 @@ const SECTIONS: [&str; 7] = ["head", "cpu", "process", "thread", "call", "pendin
 
 /// Flags of `curt`.
 #[derive(Debug, Clone, Args)]
-#[command(about = "Report how an AIX trace used its CPUs, as AIX's curt does", after_help = AFTER_HELP)]
+#[command(
+    about = "Report how an AIX trace used its CPUs, as AIX's curt does",
+    after_help = AFTER_HELP,
+    args_override_self = true
+)]
 pub struct CurtArgs {
     /// Trace; `-` is standard input
     #[arg(short = 'i', value_name = "FILE", required = true)]

@@ -19,7 +19,11 @@ use tfbc_recorder::paths::{self, QNX_LOG};
 
 /// Flags of `traceprinter`.
 #[derive(Debug, Clone, Args)]
-#[command(about = "Print QNX kernel logs, as QNX's traceprinter does", after_help = EXAMPLES)]
+#[command(
+    about = "Print QNX kernel logs, as QNX's traceprinter does",
+    after_help = EXAMPLES,
+    args_override_self = true
+)]
 pub struct TraceprinterArgs {
     /// Log; `-` is standard input. By default tracelogger's log: /dev/shmem/tracebuffer.kev or your own
     #[arg(short = 'f', value_name = "FILE", default_value_os_t = paths::to_read(QNX_LOG), hide_default_value = true)]

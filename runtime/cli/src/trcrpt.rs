@@ -31,6 +31,7 @@ const SYSTEM_FORMATS: &str = "/etc/trcfmt";
     disable_help_flag = true,
     about = "Write the report of AIX traces, as AIX's trcrpt does",
     after_help = EXAMPLES,
+    args_override_self = true,
     // Other commands default to `resync`.
     mut_arg("after_damage", |arg| arg.default_value("next-entry"))
 )]

@@ -20,7 +20,8 @@ const SYSTEM_FORMATS: &str = "/etc/trcfmt";
 #[derive(Debug, Clone, Args)]
 #[command(
     about = "Add, replace and delete stanzas of a format file, as AIX's trcupdate does",
-    after_help = AFTER_HELP
+    after_help = AFTER_HELP,
+    args_override_self = true
 )]
 pub struct TrcupdateArgs {
     /// Replace stanzas even by older ones

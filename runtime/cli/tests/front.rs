@@ -35,6 +35,26 @@ fn pages() -> Vec<(&'static str, Option<String>, String)> {
     pages
 }
 
+/// The vendors' commands read flags by `getopt`, so a repeated flag is no mistake, and the last value counts.
+#[test]
+fn flags_of_vendors_commands_may_be_repeated() {
+    let shell = concat!(env!("CARGO_MANIFEST_DIR"), "/../samples/shell.trc");
+    let lines: [(&str, &[&str], &[&str]); 5] = [
+        ("trcrpt", &["-x", "-h", "-x", "-h", shell], &["-x", "-h", shell]),
+        ("trcrpt", &["-d", "100", "-d", "101", "-vv", "-n", "nosuch", "-n", "/dev/null", shell], &[]),
+        ("traceprinter", &["-n", "-f", "nosuch", "-n", "-f", USER_KEV], &["-n", "-f", USER_KEV]),
+        ("curt", &["-i", "nosuch", "-p", "-p", "-i", shell], &["-p", "-i", shell]),
+        ("trcupdate", &["-v", "-v", "-t", "nosuch", "-t", "neither", "x"], &["-v", "-t", "neither", "x"]),
+    ];
+    for (program, repeated, once) in lines {
+        let (out, err, status) = run(program, repeated);
+        assert!(!err.contains("multiple times") && !err.contains("nosuch"), "{program} {repeated:?}: {err}");
+        if !once.is_empty() {
+            assert_eq!((out, err, status), run(program, once), "{program} {repeated:?}");
+        }
+    }
+}
+
 #[test]
 fn every_command_has_examples() {
     let names = commands();

@@ -18,7 +18,8 @@ use tfbc_recorder::session::{self, Task};
 #[command(
     disable_help_flag = true,
     about = "Record the trace hooks of programs, as AIX's trace does",
-    after_help = AFTER_HELP
+    after_help = AFTER_HELP,
+    args_override_self = true
 )]
 pub struct TraceArgs {
     /// Record in the background and return at once; otherwise commands are read: trcon, trcoff, quit, !COMMAND, ?
