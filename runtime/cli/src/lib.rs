@@ -607,15 +607,47 @@ fn refused(compatible: bool, mistake: Mistake) -> Status {
             Console::new(compatible, CommonArgs::default()).end(printed)
         }
         _ if compatible => {
-            let text = error.to_string();
+            let text = with_plain_numbers(error.to_string());
             let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
             Console::new(true, CommonArgs::default()).error(Message::Usage, text);
+            Status::Failed
+        }
+        ErrorKind::ValueValidation => {
+            // The stream removes colours that the terminal does not take. A closed one is ignored.
+            let text = with_plain_numbers(error.render().ansi().to_string());
+            let _ = anstream::stderr().write_all(text.as_bytes());
             Status::Failed
         }
         _ => {
             let _ = error.print();
             Status::Failed
         }
+    }
+}
+
+/// Says what number a flag takes, instead of the texts of Rust's number types.
+fn with_plain_numbers(mut text: String) -> String {
+    let texts = [
+        ("invalid digit found in string", "expected a whole number"),
+        ("cannot parse integer from empty string", "expected a whole number"),
+        ("number would be zero for non-zero type", "expected at least 1"),
+        ("number too large to fit in target type", "expected a smaller number"),
+    ];
+    for (rust, plain) in texts {
+        text = text.replace(rust, plain);
+    }
+    // Such as `7 is not in 0..=3`. The number is in the message already, as the value.
+    let Some((before, after)) = text.rsplit_once(" is not in ") else { return text };
+    let (range, rest) = after.split_at(after.find('\n').unwrap_or(after.len()));
+    // A range without an end ends with its type.
+    let range = range.strip_suffix(&u64::MAX.to_string()).map_or(range, |range| range.trim_end_matches('='));
+    let is_range = range.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'=' | b'-'));
+    match (before.rsplit_once(": "), range.split_once("..")) {
+        (Some((before, _)), Some((least, ""))) if is_range => format!("{before}: expected at least {least}{rest}"),
+        (Some((before, _)), Some((least, most))) if is_range => {
+            format!("{before}: expected {least} to {}{rest}", most.trim_start_matches('='))
+        }
+        _ => text,
     }
 }
 

@@ -282,7 +282,7 @@ fn parts_of_something_else_are_refused() {
     let world = world.path();
     assert_eq!(tfbc(world, "split -n 3 -o x.tfbs shell.trc").2, 0);
     refused(world, "report --part 4 x.tfbs", "there is no part 4: the parts are 1 to 3");
-    refused(world, "report --part 0 x.tfbs", "0 is not in 1..");
+    refused(world, "report --part 0 x.tfbs", "invalid value '0' for '--part <K>': expected at least 1");
     refused(world, "info x.tfbs", "not a trace but a split file");
     refused(world, "report --part 1 shell.trc", "not a split file");
     refused(world, "report --part 1 x.tfbs x.tfbs", "exactly one split file");
