@@ -77,7 +77,7 @@ pub struct UnfinishedDirectory {
 }
 
 impl UnfinishedDirectory {
-    /// Creates a hidden directory beside `path`, its final name.
+    /// Creates a hidden directory next to `path`, its final name.
     ///
     /// # Errors
     /// The directory cannot be created, or `path` has no last part.
