@@ -77,8 +77,8 @@ times: CPUs of a summary : counts | times/cpus engine | report/stats engine | | 
 times: a summary, instructions | times/all engine | | | | 3141
 times: CPUs of a QNX log, instructions | times/kev-cpus engine | | | | 404
 times: a summary of a QNX log, instructions | times/kev-all engine | | | | 659
-times: a timeline, protobuf : report | times/perfetto engine | report/default engine | | 2.00 | 3.38
-times: a timeline, JSON : report | times/chrome engine | report/default engine | | 2.00 | 3.72
+times: a timeline, protobuf : report | times/perfetto engine | report/default engine | | 2.00 | 3.20
+times: a timeline, JSON : report | times/chrome engine | report/default engine | | 2.00 | 3.18
 ROWS
 }
 
