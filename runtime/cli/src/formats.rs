@@ -320,10 +320,15 @@ pub fn refusal(console: &Console, error: LoadError, strict: bool) -> Failure {
     }
 }
 
-/// Prints all diagnostics with source lines and a summary, and returns the exit status.
+/// Prints the diagnostics that `--quiet` does not hide, with source lines and a summary, and returns the exit status.
 pub fn show(console: &Console, findings: &Findings, strict: bool) -> Status {
-    show_where(console, findings, |_| true);
+    show_where(console, findings, |found| is_wanted(console, found, strict));
     status(findings, strict)
+}
+
+/// True if a diagnostic is shown in spite of `--quiet`: an error, or a warning that counts as one.
+pub fn is_wanted(console: &Console, found: &Diagnostic, strict: bool) -> bool {
+    !console.quiet || strict || found.severity == Severity::Error
 }
 
 /// Prints selected diagnostics with source lines and a summary.

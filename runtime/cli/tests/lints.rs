@@ -109,6 +109,24 @@ fn levels_are_set_by_flags() {
 }
 
 #[test]
+fn quiet_hides_warnings_but_no_errors() {
+    let warning = &b"010 1.0 \"L\" {{ $x = X2 }}\n"[..];
+    let directory =
+        directory(&[("warning", warning), ("both", b"010 1.0 \"L\" {{ $x = X2 }}\n011 1.0 \"M\" BITFLAGS\n")]);
+    for command in [&["check"][..], &["check", "--message-format", "short"], &["compile", "-o", "blob"]] {
+        let (_, err, status) = tfbc(&directory, &[command, &["--quiet", "warning"]].concat());
+        assert_eq!((err.as_str(), status), ("", 0), "{command:?}");
+        let (_, err, status) = tfbc(&directory, &[command, &["--quiet", "both"]].concat());
+        assert!(err.contains("error[") && !err.contains("warning["), "{command:?}: {err}");
+        assert_eq!(status, 1, "{command:?}");
+        // The warning is why the command fails.
+        let (_, err, status) = tfbc(&directory, &[command, &["--quiet", "--strict", "warning"]].concat());
+        assert!(err.contains("[C49]"), "{command:?}: {err}");
+        assert_eq!(status, 1, "{command:?}");
+    }
+}
+
+#[test]
 fn a_level_of_no_warning_is_refused() {
     let directory = directory(&[("a.trcfmt", b"0D1 1.0 \"E\"\n")]);
     for (code, expected) in [
