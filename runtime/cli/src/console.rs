@@ -67,6 +67,8 @@ impl From<Status> for ExitCode {
 pub enum Message {
     /// `trace -b` and `-B` have no effect.
     NoAllocation = 8,
+    /// `trace -C` needs files, but `-o -` is a stream.
+    NoStream = 9,
     /// A list of hook ids has a syntax error.
     BadIdList = 13,
     /// `trace -p` has no effect.
@@ -154,6 +156,7 @@ impl Message {
         use Message::*;
         let of_flags = [
             NoAllocation,
+            NoStream,
             BadIdList,
             NoCpuIds,
             SmallLog,

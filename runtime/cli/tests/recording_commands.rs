@@ -185,7 +185,7 @@ fn flags_of_trace_that_are_refused() {
         (&["-a", "-L", "100000", "-T", "90000"], "0454-040 a log of 100000 bytes (-L) has no room for two buffers"),
         (&["-a", "-f", "-L", "8192", "-T", "90000"], "0454-041 a log of 8192 bytes (-L) has no room for its buffer"),
         (&["-a", "-T", "100"], "0454-900 -T: a buffer has 8192 to 268435184 bytes, found 100"),
-        (&["-C", "all", "-o", "-"], "0454-900 -C and -o - cannot be combined"),
+        (&["-C", "all", "-o", "-"], "0454-009 -C and -o - cannot be combined"),
         (&["-C", "5000"], "0454-900 -C: there is no CPU 5000: the last one is "),
         (&["-C", "two"], "0454-900 -C: `two` is not the number of a CPU"),
         (&["-M"], "0454-901 flag -M is refused: "),

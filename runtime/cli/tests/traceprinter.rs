@@ -1,7 +1,7 @@
 //! Tests of `traceprinter`: the texts of QNX's tool byte for byte, and every row of the event table in every layout,
 //! compared with a simple reading of the same table.
 
-use crate::common::command;
+use crate::common::{command, run};
 use assert_cmd::Command;
 use std::fmt::Write as _;
 use std::io::Cursor;
@@ -665,6 +665,27 @@ fn lists_32(row: &'static Table, all: &[&'static Table], side: &str) -> Option<(
     let long = either("print", "wide").or(either("fast_print", "fast"))?;
     let short = either("fast_print", "fast").unwrap_or(long.clone());
     Some((short, long))
+}
+
+#[test]
+fn reports_and_counts_name_events_as_traceprinter_does() {
+    let mut log = KevBuilder::new(false, "6.4");
+    // Too short for its form, unknown, and class 13, which is SYSTEM.
+    log.record(3, 3, &log.payload(&[7, 0x8c]));
+    log.record(4, 321, &log.payload(&[1, 2]));
+    log.record(13, 9, &log.payload(&[1, 2]));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.kev");
+    std::fs::write(&path, log.bytes).unwrap();
+    let tfbc = |args: &[&str]| run(command("tfbc").args(args).arg(&path));
+    let (types, _, _) = tfbc(&["report", "--no-heading", "--to", "tsv", "--columns", "type"]);
+    assert_eq!(types.lines().take(2).collect::<Vec<_>>(), ["EVENT 3", "EVENT 321"]);
+    let (counts, _, _) = tfbc(&["report", "--stats", "--no-heading"]);
+    assert!(counts.lines().any(|line| line.contains("PR_TH:321") && line.ends_with("EVENT 321")), "{counts}");
+    for only in ["13", "13:9", "0x0d", "SYSTEM", "5:9"] {
+        let (rows, _, status) = tfbc(&["report", "--no-heading", "--columns", "event", "--only", only]);
+        assert_eq!((rows.trim(), status), ("3", 0), "{only}");
+    }
 }
 
 #[test]

@@ -94,11 +94,11 @@ fn reserved_groups_are_there_from_the_start() {
 fn groups_are_added_changed_and_removed() {
     let directory = directory("");
     let io = done(&directory, &["-a", "-d", "disk \"requests\"", "-h", "10B,10c 15B", "io"]);
-    let expected = "SWservAt:\n\tattribute = \"io_trcgrp\"\n\tdefault = \" \"\n\tvalue = \"\\\"10B,10c 15B\\\"\"\n\n\
+    let expected = "SWservAt:\n\tattribute = \"io_trcgrp\"\n\tdefault = \" \"\n\tvalue = \"\\\"10B,10c,15B\\\"\"\n\n\
                     SWservAt:\n\tattribute = \"io_trcgrpdesc\"\n\tdefault = \" \"\n\tvalue = \"disk \\\"requests\\\"\"\n\n\
                     SWservAt:\n\tattribute = \"io_trcgrptype\"\n\tdefault = \" \"\n\tvalue = \"user\"\n";
     assert_eq!(io, expected);
-    assert_eq!(list(&directory), format!("{TIDHK}{GKA}io - disk \"requests\" (user) \"10B,10c 15B\"\n"));
+    assert_eq!(list(&directory), format!("{TIDHK}{GKA}io - disk \"requests\" (user) \"10B,10c,15B\"\n"));
     done(&directory, &["-a", "-d", "", "-h", "F5F1", "wide"]);
     assert_eq!(trcevgrp(&directory, &["-l", "wide"]).0, "wide -  (user) \"F5F1\"\n");
     done(&directory, &["-u", "-h", "01", "io"]);

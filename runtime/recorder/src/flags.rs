@@ -323,7 +323,7 @@ impl Flags {
             return Ok(None);
         }
         if self.output.as_deref() == Some(Path::new("-")) {
-            return Err(Notice::usage("-C and -o - cannot be combined: a stream cannot have one log per CPU"));
+            return Err(Notice::new(9, "-C and -o - cannot be combined: a stream cannot have one log per CPU"));
         }
         if self.cpus.iter().any(|list| list.trim() == "all") {
             return Ok(Some(CpuLogs::All));

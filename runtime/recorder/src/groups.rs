@@ -368,7 +368,11 @@ fn append_object(bytes: &mut Vec<u8>, name: &str, property: GroupProperty, text:
 /// Quotes a value for the file. AIX stores a list of hooks with quotes of its own inside the file's quotes.
 fn value(property: GroupProperty, text: &str) -> String {
     match property {
-        GroupProperty::Hooks => quoted(&format!("\"{text}\"")),
+        // AIX reads only commas between hook ids.
+        GroupProperty::Hooks => {
+            let ids: Vec<&str> = text.split(SEPARATORS).filter(|id| !id.is_empty()).collect();
+            quoted(&format!("\"{}\"", ids.join(",")))
+        }
         GroupProperty::Description | GroupProperty::Type => quoted(text),
     }
 }

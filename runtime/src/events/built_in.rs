@@ -80,11 +80,12 @@ impl BuiltInEvents {
         labels.map(|label| label.split_once('/').map_or(label, |(name, _)| name)).collect()
     }
 
-    /// Appends the label of a record, or `EVENT n` if it is unknown. An interrupt's number follows its label.
+    /// Appends the label of a record, or `EVENT n` if it is unknown or too short. An interrupt's number follows its label.
     pub fn type_text(&self, record: &KevRecord<'_>, out: &mut TextBuf) {
         let class = record.meant_class();
-        push_label(self.row(class, record.event), record.event, out);
-        if is_interrupt(class, record.event) {
+        let row = self.row(class, record.event).filter(|_| self.arguments(record).named);
+        push_label(row, record.event, out);
+        if row.is_some() && is_interrupt(class, record.event) {
             out.push(b" ");
             self.interrupt(record.event, record.bytes, out);
         }

@@ -80,6 +80,8 @@ impl RecordIds {
         let Some((class, part)) = spelling::class(class_text) else {
             return self.add_name(item, class_text, release);
         };
+        // The records of both classes count as SYSTEM.
+        let class = if class == classes::STRAY_SYSTEM { classes::SYSTEM } else { class };
         let found = match event_text {
             None => (0..N_EVENTS as u16).collect(),
             Some(text) => match range(text) {
@@ -125,7 +127,6 @@ impl RecordIds {
             found.retain(|(class, event)| *class != classes::KER_CALL || event & !127 == add);
         }
         match found[..] {
-            [(classes::STRAY_SYSTEM, event)] => Ok((classes::SYSTEM, event)),
             [id] => Ok(id),
             [] => Err(format!("`{item}`: class {class} does not contain the event")),
             [(class, _), ..] => {
@@ -206,6 +207,9 @@ mod tests {
         assert_eq!(ids(&["__KER_MSG_SENDV:exit64"]), [(2, 651)]);
         assert_eq!(ids(&["msg_sendv:int"]), [(2, 267), (2, 779)]);
         assert_eq!(ids(&["INTENTER"]), [(3, 1)]);
+        // Class 13 is SYSTEM.
+        assert_eq!(ids(&["13:9", "0x0d:8"]), [(5, 8), (5, 9)]);
+        assert_eq!(ids(&["13"]), ids(&["SYSTEM"]));
         assert_eq!(ids(&["PROCESS:0-1023"]).len(), 1024 - 64);
         assert_eq!(ids(&["KERCALLENTER"]).len(), 256);
     }

@@ -120,7 +120,8 @@ fn write_stats(
 ) -> io::Result<()> {
     let events = BuiltInEvents::of(header.release, header.big_endian);
     let rows = counts.iter().map(|(class, event, n)| {
-        let label = events.distinct_label(class, event).unwrap_or_default().into_owned().into_bytes();
+        let label = events.distinct_label(class, event).unwrap_or_else(|| format!("EVENT {event}").into());
+        let label = label.into_owned().into_bytes();
         IdCount { n, id: display_id(class, event), label }
     });
     let mut text = TextBuf::new();
