@@ -30,6 +30,20 @@ pub(crate) struct Unfinished {
 #[derive(Debug)]
 struct Registration(PathBuf);
 
+impl Registration {
+    /// Creates a file or directory with `make` and registers its path.
+    fn make<T>(make: impl FnOnce() -> io::Result<T>, path: impl FnOnce(&T) -> &Path) -> io::Result<(T, Registration)> {
+        #[cfg(target_os = "linux")]
+        signals::watch();
+        // The signal thread takes the same lock, so it never misses what exists already.
+        let mut paths = paths();
+        let made = make()?;
+        let path = path(&made).to_owned();
+        paths.push(path.clone());
+        Ok((made, Registration(path)))
+    }
+}
+
 impl Drop for Registration {
     fn drop(&mut self) {
         paths().retain(|path| *path != self.0);
@@ -42,15 +56,8 @@ impl Unfinished {
     /// # Errors
     /// `make` failed.
     pub fn new(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<Self> {
-        #[cfg(target_os = "linux")]
-        signals::watch();
-        // The signal thread takes the same lock, so it never misses a file that exists already.
-        let mut paths = paths();
-        let file = make()?;
-        let path = file.path().to_owned();
-        paths.push(path.clone());
-        drop(paths);
-        Ok(Self { file, registration: Registration(path) })
+        let (file, registration) = Registration::make(make, NamedTempFile::path)?;
+        Ok(Self { file, registration })
     }
 
     /// Renames the file to its final name. Blocks forever if a signal is already ending the process.
@@ -82,8 +89,6 @@ impl UnfinishedDirectory {
     /// # Errors
     /// The directory cannot be created, or `path` has no last part.
     pub fn beside(path: &Path) -> io::Result<Self> {
-        #[cfg(target_os = "linux")]
-        signals::watch();
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
         let prefix = format!(".{name}.");
         let mut builder = tempfile::Builder::new();
@@ -91,12 +96,9 @@ impl UnfinishedDirectory {
         // As usual for a directory; a temporary one would be private.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-        let mut paths = paths();
-        let directory = builder.tempdir_in(Output::directory(path))?;
-        let path = directory.path().to_owned();
-        paths.push(path.clone());
-        drop(paths);
-        Ok(Self { directory, _registration: Registration(path) })
+        let make = || builder.tempdir_in(Output::directory(path));
+        let (directory, registration) = Registration::make(make, TempDir::path)?;
+        Ok(Self { directory, _registration: registration })
     }
 
     /// Its temporary path.

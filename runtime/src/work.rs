@@ -48,6 +48,14 @@ pub(crate) struct Work {
     pub bytes: u64,
 }
 
+impl Work {
+    /// Adds an event of some bytes. Returns true if its routine may run: a hostile template must not run for hours.
+    pub fn admits(&mut self, n_bytes: usize, max: MaxWork) -> bool {
+        self.bytes += n_bytes as u64;
+        self.steps < max.allowance(self.bytes)
+    }
+}
+
 /// Meter of the steps of one thread's events.
 #[derive(Debug, Clone, Copy)]
 pub struct Meter {

@@ -163,16 +163,17 @@ impl CheckArgs {
 
     fn show(&self, console: &Console, findings: &Findings) -> CommandResult {
         let strict = self.language.strict;
-        let lines = |render: fn(&Sources, &tfbc_grammar::Diagnostic) -> String| -> String {
-            findings.diagnostics.iter().map(|found| render(&findings.sources, found)).collect()
-        };
+        let all = findings.diagnostics.iter();
         match self.message_format {
             MessageFormat::Human => drop(formats::show(console, findings, strict)),
             MessageFormat::Short => {
-                let wanted = findings.diagnostics.iter().filter(|found| formats::is_wanted(console, found, strict));
+                let wanted = all.filter(|found| formats::is_wanted(console, found, strict));
                 console.write(&wanted.map(|found| render::short(&findings.sources, found)).collect::<String>());
             }
-            MessageFormat::Json => drop(super::print(console, lines(render::json), None)?),
+            MessageFormat::Json => {
+                let lines: String = all.map(|found| render::json(&findings.sources, found)).collect();
+                super::print(console, lines, None)?;
+            }
             MessageFormat::Sarif => {
                 let log = sarif::log(&findings.sources, &findings.diagnostics);
                 super::print(console, log, None)?;

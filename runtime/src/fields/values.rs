@@ -48,9 +48,7 @@ impl FieldReader {
         let Some(prepared) = program.prepare(hook.index, input.event.env_index()) else { return Vec::new() };
         let schema = self.schemas.entry(entry.id()).or_insert_with(|| program.schema(entry.id()).unwrap_or_default());
         let mut run = self.machine.start(program, timers);
-        self.work.bytes += input.event.bytes.len() as u64;
-        // A hostile template must not run for hours, see `work.rs`.
-        if self.work.steps < self.max_work.allowance(self.work.bytes) {
+        if self.work.admits(input.event.bytes.len(), self.max_work) {
             run.fields(&prepared, input, true, &mut self.scratch);
             self.work.steps += run.n_steps();
             return fields(&schema.fields, Some(run.row().cells()));
@@ -151,10 +149,8 @@ impl<'c> NamedFields<'c> {
         let Some(index) = self.index(id, event.env_index()) else { return FieldValue::Missing };
         let Some(hook) = &self.hooks[index] else { return FieldValue::Missing };
         if *progress == FieldsProgress::Unread {
-            self.work.bytes += event.bytes.len() as u64;
-            // A hostile template must not run for hours, see `work.rs`.
-            let has_work = self.work.steps < self.max_work.allowance(self.work.bytes);
-            *progress = if has_work { FieldsProgress::Counted } else { FieldsProgress::OverWork };
+            let admitted = self.work.admits(event.bytes.len(), self.max_work);
+            *progress = if admitted { FieldsProgress::Counted } else { FieldsProgress::OverWork };
         }
         let place = hook.places.binary_search_by_key(&name, |(name, _)| *name).map(|at| hook.places[at].1);
         let Ok(FieldPlace { field, is_label }) = place else { return FieldValue::Missing };
